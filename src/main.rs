@@ -1,0 +1,55 @@
+//! The program: arguments in, an exit code out.
+//!
+//! The only place that prints an error and the only one that decides the exit code:
+//! 0 success, 1 failure, 2 wrong usage. A hook never fails: see `hook`.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use context_packer::args::{self, Command};
+use context_packer::cmd;
+
+/// Wrong usage, as of the seed and of most Unix tools.
+const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let command = match args::parse(std::env::args_os()) {
+        Ok(command) => command,
+        Err(usage) => {
+            complain(&format!("context-packer: {usage:#}\n"));
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
+    match run(command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("context-packer: {error:#}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Help(text) => print(&text),
+        Command::Version => print(&format!("context-packer {}\n", env!("CARGO_PKG_VERSION"))),
+        Command::Pack(args) => cmd::pack::run(&args),
+    }
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    Ok(io::stdout().lock().write_all(text.as_bytes())?)
+}
+
+/// A closed standard error is nobody's fault and must not become a panic.
+fn complain(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// `context-packer pack … | head` is not a failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
