@@ -1,0 +1,330 @@
+//! The command line: `argv` in, one [`Command`] of plain data out.
+//!
+//! Flags are a table per subcommand; the parser, the checks and the help text all read that table.
+//! Nothing here reads a file or the environment, and nothing below `cmd` sees a flag.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+
+/// What the person asked for.
+#[derive(Debug)]
+pub enum Command {
+    /// Print this text.
+    Help(String),
+    /// Print the version.
+    Version,
+    /// Rank the project's files for a task.
+    Pack(PackArgs),
+}
+
+/// `context-packer pack`. `None` means: not given, the configuration decides.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct PackArgs {
+    /// What is to be done, in the person's words; not empty.
+    pub task: String,
+    /// Where the project is; the working directory when absent.
+    pub root: Option<PathBuf>,
+    /// `keywords`, `jev` or `laya`.
+    pub provider: Option<String>,
+    /// Files to pick, 1 to 50.
+    pub limit: Option<usize>,
+    /// Files to show the most relevant lines of, 0 to 10.
+    pub code: Option<usize>,
+    /// One line per pick that says why.
+    pub explain: bool,
+    /// JSON in place of text.
+    pub json: bool,
+}
+
+/// One flag of a subcommand. `value` is the placeholder of its argument; `None` is a switch.
+struct Flag {
+    short: Option<char>,
+    long: &'static str,
+    value: Option<&'static str>,
+    help: &'static str,
+}
+
+/// One subcommand: its name, what stands after its flags, what it is for.
+struct Subcommand {
+    name: &'static str,
+    positional: &'static str,
+    about: &'static str,
+    flags: &'static [Flag],
+}
+
+const fn flag(long: &'static str, help: &'static str) -> Flag {
+    Flag { short: None, long, value: None, help }
+}
+
+const fn option(long: &'static str, value: &'static str, help: &'static str) -> Flag {
+    Flag { short: None, long, value: Some(value), help }
+}
+
+impl Flag {
+    const fn short(mut self, short: char) -> Flag {
+        self.short = Some(short);
+        self
+    }
+}
+
+const ROOT: Flag = option("root", "DIR", "the project (default: found from the working directory)");
+
+const PACK: Subcommand = Subcommand {
+    name: "pack",
+    positional: "\"<task>\"",
+    about: "rank the project's files for a task",
+    flags: &[
+        ROOT,
+        option("provider", "NAME", "keywords (local, default), jev or laya").short('p'),
+        option("limit", "N", "files to pick, 1 to 50 (default 10)").short('n'),
+        option("code", "N", "show the most relevant lines of the top N files, 0 to 10").short('c'),
+        flag("explain", "say why each file was picked").short('e'),
+        flag("json", "print JSON"),
+    ],
+};
+
+const SUBCOMMANDS: &[&Subcommand] = &[&PACK];
+
+/// Reads the command line, program name first.
+///
+/// # Errors
+/// Unknown subcommands and flags (with the closest known one), missing or surplus arguments, values that
+/// are not numbers or are out of range. All of them are usage errors.
+pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
+    let mut argv = argv.into_iter().skip(1);
+    let Some(first) = argv.next() else { return Ok(Command::Help(overview())) };
+    let name = first.to_string_lossy();
+    match name.as_ref() {
+        "-h" | "--help" | "help" => return Ok(Command::Help(overview())),
+        "-v" | "-V" | "--version" | "version" => return Ok(Command::Version),
+        _ => {}
+    }
+    let Some(subcommand) = SUBCOMMANDS.iter().find(|s| s.name == name) else {
+        let known = SUBCOMMANDS.iter().map(|s| s.name);
+        bail!("unknown command {name:?}{}; try --help", suggestion(&name, known));
+    };
+    let given = Given::read(subcommand, argv)?;
+    if given.help {
+        return Ok(Command::Help(help(subcommand)));
+    }
+    match subcommand.name {
+        "pack" => pack(&given).map(Command::Pack),
+        other => unreachable!("subcommand {other} has no reader"),
+    }
+}
+
+fn pack(given: &Given) -> Result<PackArgs> {
+    let task = given.positionals.join(" ");
+    if task.trim().is_empty() {
+        bail!("pack needs a task: context-packer pack \"fix the retry backoff\"");
+    }
+    Ok(PackArgs {
+        task,
+        root: given.path("root"),
+        provider: given.text("provider")?,
+        limit: given.number("limit", 1, 50)?,
+        code: given.number("code", 0, 10)?,
+        explain: given.has("explain"),
+        json: given.has("json"),
+    })
+}
+
+/// The flags and arguments of one subcommand as given, names checked, values still text.
+struct Given {
+    flags: Vec<(&'static str, OsString)>,
+    positionals: Vec<String>,
+    help: bool,
+}
+
+impl Given {
+    fn read(subcommand: &Subcommand, argv: impl Iterator<Item = OsString>) -> Result<Given> {
+        let mut given = Given { flags: Vec::new(), positionals: Vec::new(), help: false };
+        let mut parser = lexopt::Parser::from_args(argv);
+        while let Some(arg) = parser.next()? {
+            let flag = match &arg {
+                lexopt::Arg::Short('h') | lexopt::Arg::Long("help") => {
+                    given.help = true;
+                    continue;
+                }
+                lexopt::Arg::Short(short) => {
+                    subcommand.flags.iter().find(|f| f.short == Some(*short))
+                }
+                lexopt::Arg::Long(long) => subcommand.flags.iter().find(|f| f.long == *long),
+                lexopt::Arg::Value(value) => {
+                    given.positionals.push(utf8(value, "argument")?);
+                    continue;
+                }
+            };
+            let Some(flag) = flag else { return Err(unknown_flag(subcommand, &arg)) };
+            let value = if flag.value.is_some() { parser.value()? } else { OsString::new() };
+            given.flags.push((flag.long, value));
+        }
+        if subcommand.positional.is_empty()
+            && !given.help
+            && let Some(surplus) = given.positionals.first()
+        {
+            bail!("{} takes no argument, but got {surplus:?}", subcommand.name);
+        }
+        Ok(given)
+    }
+
+    /// The last value given wins, as in most tools.
+    fn raw(&self, long: &str) -> Option<&OsString> {
+        self.flags.iter().rev().find(|(name, _)| *name == long).map(|(_, value)| value)
+    }
+
+    fn has(&self, long: &str) -> bool {
+        self.raw(long).is_some()
+    }
+
+    fn path(&self, long: &str) -> Option<PathBuf> {
+        self.raw(long).map(PathBuf::from)
+    }
+
+    fn text(&self, long: &str) -> Result<Option<String>> {
+        self.raw(long).map(|value| utf8(value, long)).transpose()
+    }
+
+    fn number(&self, long: &str, min: usize, max: usize) -> Result<Option<usize>> {
+        let Some(text) = self.text(long)? else { return Ok(None) };
+        let number: usize = text
+            .parse()
+            .with_context(|| format!("--{long} takes a whole number, but got {text:?}"))?;
+        if !(min..=max).contains(&number) {
+            bail!("--{long} must be from {min} to {max}, but got {number}");
+        }
+        Ok(Some(number))
+    }
+}
+
+fn utf8(value: &OsString, what: &str) -> Result<String> {
+    value.clone().into_string().map_err(|bad| anyhow!("{what} is not UTF-8: {}", bad.display()))
+}
+
+fn unknown_flag(subcommand: &Subcommand, arg: &lexopt::Arg<'_>) -> anyhow::Error {
+    let (given, hint) = match arg {
+        lexopt::Arg::Long(long) => {
+            (format!("--{long}"), suggestion(long, subcommand.flags.iter().map(|f| f.long)))
+        }
+        lexopt::Arg::Short(short) => (format!("-{short}"), String::new()),
+        lexopt::Arg::Value(value) => (value.display().to_string(), String::new()),
+    };
+    let name = subcommand.name;
+    anyhow!("{name} has no flag {given}{hint}; try context-packer {name} --help")
+}
+
+/// `; did you mean "pack"?` when a known name is at most two edits away.
+fn suggestion<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
+    known
+        .map(|name| (edit_distance(given.as_bytes(), name.as_bytes()), name))
+        .filter(|&(distance, _)| distance <= 2)
+        .min()
+        .map(|(_, name)| format!("; did you mean {name:?}?"))
+        .unwrap_or_default()
+}
+
+/// Levenshtein distance, in bytes.
+fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn overview() -> String {
+    let mut text = String::from(
+        "context-packer: the right files for a task before an agent's first turn\n\n\
+         Usage: context-packer <command> [options]\n\nCommands:\n",
+    );
+    for s in SUBCOMMANDS {
+        let _ = writeln!(text, "  {:<9} {}", s.name, s.about);
+    }
+    text.push_str(
+        "\n  -h, --help      this text, or a command's own: context-packer pack --help\n",
+    );
+    text.push_str("      --version   the version\n");
+    text
+}
+
+fn help(subcommand: &Subcommand) -> String {
+    let Subcommand { name, positional, about, flags } = subcommand;
+    let space = if positional.is_empty() { "" } else { " " };
+    let mut text = format!(
+        "context-packer {name}: {about}\n\n\
+         Usage: context-packer {name}{space}{positional} [options]\n\nOptions:\n"
+    );
+    for flag in *flags {
+        let short = flag.short.map_or_else(|| "    ".to_owned(), |c| format!("-{c}, "));
+        let long = match flag.value {
+            Some(value) => format!("--{} {value}", flag.long),
+            None => format!("--{}", flag.long),
+        };
+        let _ = writeln!(text, "  {short}{long:<20} {}", flag.help);
+    }
+    let _ = writeln!(text, "  -h, {:<20} this text", "--help");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &[&str]) -> Result<Command> {
+        parse(std::iter::once("context-packer").chain(line.iter().copied()).map(OsString::from))
+    }
+
+    fn refused(line: &[&str]) -> String {
+        match read(line) {
+            Ok(command) => panic!("{line:?} was taken as {command:?}"),
+            Err(error) => format!("{error:#}"),
+        }
+    }
+
+    #[test]
+    fn pack_reads_every_flag() {
+        let line =
+            ["pack", "fix", "it", "-n", "3", "--code=2", "-ep", "jev", "--root", "/r", "--json"];
+        let Command::Pack(args) = read(&line).unwrap() else { panic!("not a pack") };
+        let expected = PackArgs {
+            task: "fix it".into(),
+            root: Some("/r".into()),
+            provider: Some("jev".into()),
+            limit: Some(3),
+            code: Some(2),
+            explain: true,
+            json: true,
+        };
+        assert_eq!(args, expected);
+    }
+
+    #[test]
+    fn usage_errors_name_the_object_and_the_remedy() {
+        assert!(refused(&["pack"]).contains("needs a task"));
+        assert!(refused(&["pack", "x", "--limit", "0"]).contains("--limit must be from 1 to 50"));
+        assert!(refused(&["pack", "x", "-n", "many"]).contains("whole number"));
+        assert!(refused(&["pack", "x", "--limti", "3"]).contains("did you mean \"limit\""));
+        assert!(refused(&["pakc", "x"]).contains("did you mean \"pack\""));
+    }
+
+    #[test]
+    fn help_lists_every_flag_of_the_table() {
+        for subcommand in SUBCOMMANDS {
+            let Command::Help(text) = read(&[subcommand.name, "--help"]).unwrap() else {
+                panic!("no help for {}", subcommand.name)
+            };
+            for flag in subcommand.flags {
+                assert!(text.contains(&format!("--{}", flag.long)), "{text}");
+            }
+        }
+    }
+}

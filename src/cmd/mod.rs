@@ -1,0 +1,3 @@
+//! One file per subcommand: wiring only. Reads settings, calls the edges and the core, renders.
+
+pub mod pack;

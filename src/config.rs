@@ -1,0 +1,137 @@
+//! Settings: defaults < environment < plugin options < flags.
+//!
+//! Every setting is one [`Number`] or one function here, with its unit, range and sources. Nothing below `cmd`
+//! reads the environment. Keys (`TYPESAFE_API_KEY` …) are read where they are used, by name, never logged.
+
+use anyhow::{Context as _, Result, bail};
+
+/// Looks a variable up; tests pass a table in place of the process's environment.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The process's environment. Empty values count as unset, and so do values that are not UTF-8.
+#[must_use]
+pub fn process_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A whole-number setting: where it may come from, its default and its range (inclusive).
+#[derive(Debug, Clone, Copy)]
+pub struct Number {
+    /// Environment variable.
+    pub variable: &'static str,
+    /// Key in `plugin.json`'s `userConfig`; arrives as `CLAUDE_PLUGIN_OPTION_<KEY>`, only when set by the person.
+    pub option: Option<&'static str>,
+    /// Used when nothing else is given. `tests/it/plugin.rs` holds it against `plugin.json`.
+    pub default: u64,
+    /// Smallest value allowed.
+    pub min: u64,
+    /// Largest value allowed.
+    pub max: u64,
+}
+
+impl Number {
+    /// The value in force.
+    ///
+    /// # Errors
+    /// A value that is not a whole number or is out of range; the message names the variable it came from.
+    pub fn read(&self, environment: Environment<'_>) -> Result<u64> {
+        let Some((name, text)) = lookup(self.variable, self.option, environment) else {
+            return Ok(self.default);
+        };
+        let value: u64 = text
+            .trim()
+            .parse()
+            .with_context(|| format!("{name} takes a whole number, but is {text:?}"))?;
+        if !(self.min..=self.max).contains(&value) {
+            bail!("{name} must be from {} to {}, but is {value}", self.min, self.max);
+        }
+        Ok(value)
+    }
+}
+
+/// The value of a setting and the variable it came from: the plugin's option before the environment variable.
+fn lookup(
+    variable: &str,
+    option: Option<&str>,
+    environment: Environment<'_>,
+) -> Option<(String, String)> {
+    let option = option.map(|key| format!("CLAUDE_PLUGIN_OPTION_{}", key.to_ascii_uppercase()));
+    option
+        .into_iter()
+        .chain(std::iter::once(variable.to_owned()))
+        .find_map(|name| environment(&name).map(|value| (name, value)))
+}
+
+/// Who ranks: the local ranking alone, or a decision model on top of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Provider {
+    /// Local, no model, no network.
+    #[default]
+    Keywords,
+    /// The hosted decision model; sends sketches and excerpts.
+    Jev,
+    /// A decision model on this machine.
+    Laya,
+}
+
+impl Provider {
+    /// The name as given on the command line and printed in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Provider::Keywords => "keywords",
+            Provider::Jev => "jev",
+            Provider::Laya => "laya",
+        }
+    }
+
+    /// # Errors
+    /// A name that is none of the three (`bm25` is an older name of `keywords`).
+    pub fn parse(name: &str) -> Result<Provider> {
+        match name.trim() {
+            "keywords" | "bm25" => Ok(Provider::Keywords),
+            "jev" => Ok(Provider::Jev),
+            "laya" => Ok(Provider::Laya),
+            other => bail!("unknown provider {other:?}: use keywords, jev or laya"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Number = Number {
+        variable: "CONTEXT_PACKER_HOOK_LIMIT",
+        option: Some("hook_limit"),
+        default: 8,
+        min: 1,
+        max: 20,
+    };
+
+    fn check(environment: &[(&str, &str)], expected: std::result::Result<u64, &str>) {
+        let lookup = |name: &str| {
+            environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
+        };
+        match (LIMIT.read(&lookup), expected) {
+            (Ok(value), Ok(expected)) => assert_eq!(value, expected),
+            (Err(error), Err(part)) => assert!(format!("{error:#}").contains(part), "{error:#}"),
+            (got, expected) => panic!("{environment:?}: got {got:?}, expected {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn defaults_environment_options_in_that_order() {
+        check(&[], Ok(8));
+        check(&[("CONTEXT_PACKER_HOOK_LIMIT", "5")], Ok(5));
+        let both =
+            [("CONTEXT_PACKER_HOOK_LIMIT", "5"), ("CLAUDE_PLUGIN_OPTION_HOOK_LIMIT", " 12 ")];
+        check(&both, Ok(12));
+    }
+
+    #[test]
+    fn bad_values_are_errors_that_name_their_source() {
+        check(&[("CONTEXT_PACKER_HOOK_LIMIT", "0")], Err("CONTEXT_PACKER_HOOK_LIMIT must be from"));
+        check(&[("CLAUDE_PLUGIN_OPTION_HOOK_LIMIT", "x")], Err("CLAUDE_PLUGIN_OPTION_HOOK_LIMIT"));
+    }
+}
