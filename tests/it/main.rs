@@ -1,4 +1,6 @@
 //! Integration tests: the whole program, its invariants and its failures, in one binary.
+// A test binary has no callers: its harness is public to its own modules, and a failed unwrap is the report.
+#![allow(unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 mod cli;
 mod harness;
