@@ -1,0 +1,190 @@
+//! The task's text as a query: distinct stems with weights, whole identifiers.
+//!
+//! Text in, [`Query`] out. Pure; costs one pass over the text.
+
+use std::collections::HashMap;
+
+use bstr::ByteSlice as _;
+
+use super::tokenize::{self, MAX_WORD_BYTES};
+
+/// Distinct terms a query may have. A pasted log must not turn every word of a project into a match: on real
+/// prompts the first 60 to 100 words rank as well as all of them (retrieval study, 208 prompts: .557 against .552).
+const MAX_TERMS: usize = 128;
+
+/// Whole identifiers a query may have; they are few in any task a person writes.
+const MAX_IDENTIFIERS: usize = 64;
+
+/// English words that say little about which file is meant: they weigh [`crate::core::rank::Weights::stop`].
+const STOP_WORDS: &str = "a an the of to in on for and or with without by from at as is are be been it its \
+    this that these those into when if not no do does can could should would will may so than then there \
+    their them they we you i my our your all any some more most only also but via per up out off over under \
+    use using used fix fixes fixed add adds added remove removes removed update updates updated change \
+    changes changed make makes made allow allows support supports improve improves improved refactor feat \
+    chore perf test tests";
+
+/// Function words of other languages people write requests in. They count as stop words once two of them
+/// occur in a task, so that an English *die* or *no* stays a word.
+const FOREIGN_STOP_WORDS: &str = "der die das den dem ein eine einen und oder nicht ist sind wird werden wie \
+    ich wir sie bitte wenn dass mit von bei auf aus nach beim zum zur für soll kann muss auch noch \
+    le la les des une est sont dans pour avec sur qui que pas plus ne quand faut \
+    el los las una por para con cuando como del se es en hay este esta muy pero \
+    il lo gli di che per sono nella quando não uma os ao mais isso";
+
+/// How much of a task is looked at to tell its language; a page of text is plenty.
+const LANGUAGE_SAMPLE_CHARS: usize = 2_000;
+
+/// One distinct stem of the task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Term {
+    /// The stem, lower-case; at most [`MAX_WORD_BYTES`].
+    pub stem: Vec<u8>,
+    /// The word as first written, lower-cased, for people.
+    pub word: String,
+    /// Says little about which file is meant.
+    pub is_stop: bool,
+}
+
+/// What to look for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Query {
+    /// Distinct stems in order of appearance.
+    pub terms: Vec<Term>,
+    /// Distinct whole identifiers of two or more sub-words, lower-case.
+    pub identifiers: Vec<Vec<u8>>,
+}
+
+impl Query {
+    /// Terms that are not stop words.
+    #[must_use]
+    pub fn content_terms(&self) -> usize {
+        self.terms.iter().filter(|term| !term.is_stop).count()
+    }
+
+    /// Stem to index in [`Query::terms`].
+    #[must_use]
+    pub fn index(&self) -> HashMap<&[u8], u32> {
+        (0u32..).zip(&self.terms).map(|(k, term)| (term.stem.as_slice(), k)).collect()
+    }
+}
+
+/// Reads a task.
+#[must_use]
+pub fn query(task: &str) -> Query {
+    let mut query = Query { terms: terms(task), identifiers: Vec::new() };
+    tokenize::identifiers(task.as_bytes(), |identifier| {
+        let lower = identifier.to_ascii_lowercase();
+        let room = query.identifiers.len() < MAX_IDENTIFIERS && lower.len() <= MAX_WORD_BYTES;
+        let compound = tokenize::words(identifier).nth(1).is_some();
+        if room && compound && !query.identifiers.contains(&lower) {
+            query.identifiers.push(lower);
+        }
+    });
+    query
+}
+
+fn terms(task: &str) -> Vec<Term> {
+    let text = task.as_bytes();
+    let stop = StopWords::of(task);
+    let mut wide = Vec::new();
+    tokenize::wide_words(text, |range, word| wide.push((range, word.to_owned())));
+    let covered = |at: usize| {
+        let next = wide.partition_point(|(range, _)| range.start <= at);
+        next > 0 && wide[next - 1].0.contains(&at)
+    };
+    // A word with a letter beyond ASCII is one term; its ASCII fragments (`gr` of `größe`) are none.
+    let plain = tokenize::words(text)
+        .filter(|range| range.len() <= MAX_WORD_BYTES && !covered(range.start))
+        .map(|range| (range.start, tokenize::stem(&text[range.clone()]), &text[range]));
+    let wide =
+        wide.iter().map(|(range, word)| (range.start, word.as_bytes().to_vec(), word.as_bytes()));
+    let mut all: Vec<(usize, Vec<u8>, &[u8])> = plain.chain(wide).collect();
+    all.sort_by_key(|(at, ..)| *at);
+
+    let mut terms: Vec<Term> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for (_, stem, word) in all {
+        if terms.len() < MAX_TERMS && seen.insert(stem.clone()) {
+            let word = word.to_str_lossy().to_lowercase();
+            let is_stop = stop.contains(&stem, &word);
+            terms.push(Term { stem, word, is_stop });
+        }
+    }
+    terms
+}
+
+/// The stop words that apply to one task: stems of English ones, other languages' words as they are.
+struct StopWords {
+    english: Vec<Vec<u8>>,
+    foreign: &'static str,
+}
+
+impl StopWords {
+    fn of(task: &str) -> StopWords {
+        let english = STOP_WORDS.split_whitespace().map(|w| tokenize::stem(w.as_bytes())).collect();
+        let lower = task.chars().take(LANGUAGE_SAMPLE_CHARS).collect::<String>().to_lowercase();
+        let mut foreign: Vec<&str> = lower
+            .split(|c: char| !c.is_alphabetic())
+            .filter(|word| has_word(FOREIGN_STOP_WORDS, word) && !has_word(STOP_WORDS, word))
+            .collect();
+        foreign.sort_unstable();
+        foreign.dedup();
+        StopWords { english, foreign: if foreign.len() >= 2 { FOREIGN_STOP_WORDS } else { "" } }
+    }
+
+    fn contains(&self, stem: &[u8], word: &str) -> bool {
+        self.english.iter().any(|stop| stop == stem) || has_word(self.foreign, word)
+    }
+}
+
+fn has_word(list: &str, word: &str) -> bool {
+    !word.is_empty() && list.split_whitespace().any(|listed| listed == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(task: &str, content: &[&str], stop: &[&str], identifiers: &[&str]) {
+        let query = query(task);
+        let of = |is_stop: bool| -> Vec<&str> {
+            query.terms.iter().filter(|t| t.is_stop == is_stop).map(|t| t.word.as_str()).collect()
+        };
+        assert_eq!(of(false), content, "{task}");
+        assert_eq!(of(true), stop, "{task}");
+        let found: Vec<_> = query.identifiers.iter().map(|i| i.to_str_lossy()).collect();
+        assert_eq!(found, identifiers, "{task}");
+    }
+
+    #[test]
+    fn english() {
+        check("Fix caching of cached files", &["caching", "files"], &["fix", "of"], &[]);
+        check(
+            "use parse_HTTPResponse now",
+            &["parse", "http", "response", "now"],
+            &["use"],
+            &["parse_httpresponse"],
+        );
+        check("die on error", &["die", "error"], &["on"], &[]);
+    }
+
+    #[test]
+    fn other_languages() {
+        check(
+            "wie kann ich die Größe ändern",
+            &["größe", "ändern"],
+            &["wie", "kann", "ich", "die"],
+            &[],
+        );
+        check("修复 retry 逻辑", &["修复", "retry", "逻辑"], &[], &[]);
+    }
+
+    #[test]
+    fn bounded() {
+        let paste: String = (0..20_000).map(|n| format!("word{n}x ")).collect();
+        let query = query(&paste);
+        assert_eq!(query.terms.len(), MAX_TERMS);
+        assert_eq!(query.identifiers.len(), MAX_IDENTIFIERS);
+        assert_eq!(super::query(&"x".repeat(1 << 20)), Query::default());
+    }
+}

@@ -1,0 +1,420 @@
+//! All evidence into one order.
+//!
+//! A query, its corpus and the project's past in; candidates out, best first, in a total order (score, then
+//! path), each with the parts of its score. The recipe: fields scored by BM25 each with its own document
+//! frequencies, added with weights; times coverage of the query; plus shares of the best score for priors
+//! and for files that changed together with the best.
+
+use super::bm25::{Bm25, idf};
+use super::corpus::Corpus;
+use super::history::{History, Past};
+use super::query::Query;
+use super::signal;
+use super::tokenize;
+
+/// The weights of the recipe: one table, chosen by `bench/ranking` from data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// Weight of a stop word, where others weigh 1.
+    pub stop: f64,
+    /// Content terms up to which history and priors count in full; beyond, the text says enough.
+    pub long_task: f64,
+    /// Saturation and length normalisation of body, identifiers and history.
+    pub text: Bm25,
+    /// Saturation of paths and basenames, which have no length.
+    pub path_k1: f64,
+    /// Of the whole path.
+    pub path: f64,
+    /// Of the last part of the path.
+    pub basename: f64,
+    /// Of subjects of past commits.
+    pub history: f64,
+    /// Of names the file defines.
+    pub definitions: f64,
+    /// Of whole identifiers.
+    pub identifiers: f64,
+    /// How much more a document counts that holds every term.
+    pub coverage: f64,
+    /// Share of the best score taken from tests, benchmarks and examples (negative).
+    pub test: f64,
+    /// Factor on vendored, generated and minified files.
+    pub foreign: f64,
+    /// Share of the best score for the most recently changed file.
+    pub recency: f64,
+    /// Commits after which recency has halved.
+    pub recency_half: f64,
+    /// Share of the best score for the most often changed file.
+    pub churn: f64,
+    /// Largest share of the best score lent for changing together.
+    pub cochange: f64,
+    /// How many of the best files lend.
+    pub cochange_top: usize,
+}
+
+impl Weights {
+    /// The published recipe: chosen on 1,626 tasks of 21 repositories, none of them the benchmark's.
+    pub const RECIPE: Weights = Weights {
+        stop: 0.1,
+        long_task: 8.0,
+        text: Bm25 { k1: 1.2, b: 0.75 },
+        path_k1: 1.5,
+        path: 1.25,
+        basename: 0.15,
+        history: 1.7,
+        definitions: 0.1,
+        identifiers: 1.2,
+        coverage: 0.4,
+        test: -0.05,
+        foreign: 1.0,
+        recency: 0.2,
+        recency_half: 10.0,
+        churn: 0.05,
+        cochange: 0.3,
+        cochange_top: 3,
+    };
+}
+
+impl Default for Weights {
+    /// What the product ranks with.
+    fn default() -> Weights {
+        Weights { foreign: 0.5, ..Weights::RECIPE }
+    }
+}
+
+/// Two files must have changed together this often before it counts: once is chance.
+const MIN_TOGETHER: u32 = 2;
+
+/// In a commit of more documents than this, changing together says little.
+const MAX_TOGETHER: usize = 20;
+
+/// A document with its score and what the score is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Index in [`Corpus::documents`].
+    pub document: u32,
+    /// Higher is better; comparable within one ranking only.
+    pub score: f64,
+}
+
+/// A ranking of every document with evidence, and the parts it came from.
+#[derive(Debug, Clone, Default)]
+pub struct Ranking {
+    /// Best first. Documents without any evidence are not in it.
+    pub candidates: Vec<Candidate>,
+    /// The parts, per document, for [`Ranking::reasons`].
+    parts: Parts,
+    /// Does a content term occur in the body or path of any document?
+    pub is_distinctive: bool,
+}
+
+/// Scores by field, per document.
+#[derive(Debug, Clone, Default)]
+struct Parts {
+    body: Vec<f64>,
+    path: Vec<f64>,
+    history: Vec<f64>,
+    identifiers: Vec<f64>,
+    last: Vec<Option<u32>>,
+    touched: Vec<u32>,
+    /// Lent by files that changed together: (share of the best score, the file that lent most).
+    together: Vec<(f64, Option<u32>)>,
+}
+
+/// Why one document is where it is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reasons {
+    /// Its place by each field alone, from 1; `None` without a match there.
+    pub body_rank: Option<usize>,
+    /// By path and file name.
+    pub path_rank: Option<usize>,
+    /// By subjects of past commits.
+    pub history_rank: Option<usize>,
+    /// By whole identifiers.
+    pub identifier_rank: Option<usize>,
+    /// Words of the task found in its text, most frequent first: (index of the term, occurrences).
+    pub words: Vec<(u32, u32)>,
+    /// Commits since it last changed; `None` when not within the window or without history.
+    pub last_touched: Option<u32>,
+    /// Commits of the window that changed it.
+    pub touched: u32,
+    /// The better-ranked document it often changes together with.
+    pub changes_with: Option<u32>,
+}
+
+/// Ranks. O(postings + documents + commits).
+#[must_use]
+pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights) -> Ranking {
+    let n = corpus.documents.len();
+    if n == 0 || query.terms.is_empty() {
+        return Ranking::default();
+    }
+    let past = history.past(query, n);
+    let paths = PathFields::of(query, corpus);
+    let term_weights: Vec<f64> =
+        query.terms.iter().map(|t| if t.is_stop { weights.stop } else { 1.0 }).collect();
+    // A long request says enough: trust history and priors less.
+    let calm = (weights.long_task / query.content_terms().max(1) as f64).min(1.0);
+
+    let fields = Fields { query, corpus, paths: &paths, past: &past, term_weights: &term_weights };
+    let (mut parts, mut scores) = fields.score(weights, calm);
+    fields.reward_coverage(weights.coverage, &mut scores);
+    apply_priors(corpus, &past, weights, calm, &mut scores);
+    parts.together = lend_to_companions(history, weights, &mut scores);
+    parts.last = past.last;
+    parts.touched = past.touched;
+
+    let has_evidence = evidence(query, corpus, &paths, &past.subjects, &parts.together);
+    let mut candidates: Vec<Candidate> = (0u32..)
+        .zip(scores)
+        .filter(|(document, _)| has_evidence[*document as usize])
+        .map(|(document, score)| Candidate { document, score })
+        .collect();
+    // Documents are sorted by path, so the index is the path as the last key.
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.document.cmp(&b.document)));
+    Ranking { candidates, parts, is_distinctive: is_distinctive(query, corpus, &paths) }
+}
+
+/// The terms of paths and of their last parts: per term, documents with counts.
+struct PathFields {
+    path: Vec<Vec<(u32, f64)>>,
+    basename: Vec<Vec<(u32, f64)>>,
+}
+
+impl PathFields {
+    fn of(query: &Query, corpus: &Corpus) -> PathFields {
+        let index = query.index();
+        let empty = || vec![Vec::new(); query.terms.len()];
+        let mut fields = PathFields { path: empty(), basename: empty() };
+        let mut word = Vec::new();
+        for (document, entry) in (0u32..).zip(&corpus.documents) {
+            let path = &entry.path;
+            let name_start = path.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
+            let mut found = |term: u32, start: usize| {
+                add(&mut fields.path[term as usize], document);
+                if start >= name_start {
+                    add(&mut fields.basename[term as usize], document);
+                }
+            };
+            for range in tokenize::words(path) {
+                word.clear();
+                word.extend(path[range.clone()].iter().map(u8::to_ascii_lowercase));
+                tokenize::stem_in_place(&mut word);
+                if let Some(&term) = index.get(word.as_slice()) {
+                    found(term, range.start);
+                }
+            }
+            tokenize::wide_words(path, |range, word| {
+                if let Some(&term) = index.get(word.as_bytes()) {
+                    found(term, range.start);
+                }
+            });
+        }
+        fields
+    }
+}
+
+fn add(list: &mut Vec<(u32, f64)>, document: u32) {
+    match list.last_mut() {
+        Some((last, count)) if *last == document => *count += 1.0,
+        _ => list.push((document, 1.0)),
+    }
+}
+
+/// Everything a score is computed from.
+struct Fields<'a> {
+    query: &'a Query,
+    corpus: &'a Corpus,
+    paths: &'a PathFields,
+    past: &'a Past,
+    term_weights: &'a [f64],
+}
+
+impl Fields<'_> {
+    /// The parts by field, and their weighted sum.
+    fn score(&self, weights: &Weights, calm: f64) -> (Parts, Vec<f64>) {
+        let n = self.corpus.documents.len();
+        let lengths: Vec<f64> = self.corpus.documents.iter().map(|d| f64::from(d.length)).collect();
+        let touches: Vec<f64> = self.past.touched.iter().map(|&t| f64::from(t) + 1.0).collect();
+        let flat = Bm25 { k1: weights.path_k1, b: 0.0 };
+        let terms = self.term_weights;
+        let body = weights.text.score(&self.corpus.body, terms, n, &lengths);
+        let mut path = flat.score(&self.paths.path, terms, n, &[]);
+        let basename = flat.score(&self.paths.basename, terms, n, &[]);
+        let history = weights.text.score(&self.past.subjects, terms, n, &touches);
+        let definitions = Bm25 { k1: 1.0, b: 0.0 }.score(&self.corpus.definitions, terms, n, &[]);
+        let ones = vec![1.0; self.query.identifiers.len()];
+        let identifiers = weights.text.score(&self.corpus.identifiers, &ones, n, &lengths);
+        for (path, basename) in path.iter_mut().zip(basename) {
+            *path = weights.path * *path + weights.basename * basename;
+        }
+        let total = (0..n)
+            .map(|d| {
+                body[d]
+                    + path[d]
+                    + calm * weights.history * history[d]
+                    + weights.definitions * definitions[d]
+                    + weights.identifiers * identifiers[d]
+            })
+            .collect();
+        (Parts { body, path, history, identifiers, ..Parts::default() }, total)
+    }
+
+    /// Multiplies by 1 + `coverage` × the share of the query's weight found in body or path.
+    fn reward_coverage(&self, coverage: f64, scores: &mut [f64]) {
+        let n = scores.len();
+        let mut covered = vec![0.0; n];
+        let mut all = 0.0;
+        let mut seen = vec![u32::MAX; n];
+        for (term, body) in (0u32..).zip(&self.corpus.body) {
+            let weight = idf(n, body.len()) * self.term_weights[term as usize];
+            all += weight;
+            let path = &self.paths.path[term as usize];
+            let documents = body.iter().map(|p| p.document).chain(path.iter().map(|(d, _)| *d));
+            for document in documents.map(|d| d as usize) {
+                if seen[document] != term {
+                    seen[document] = term;
+                    covered[document] += weight;
+                }
+            }
+        }
+        if all > 0.0 {
+            for (score, covered) in scores.iter_mut().zip(covered) {
+                *score *= 1.0 + coverage * covered / all;
+            }
+        }
+    }
+}
+
+fn best(scores: &[f64]) -> f64 {
+    let best = scores.iter().copied().fold(0.0, f64::max);
+    if best > 0.0 { best } else { 1.0 }
+}
+
+/// Tests, foreign code, recently and often changed files: factors, and shares of the best score.
+fn apply_priors(corpus: &Corpus, past: &Past, weights: &Weights, calm: f64, scores: &mut [f64]) {
+    for (document, score) in corpus.documents.iter().zip(scores.iter_mut()) {
+        if signal::is_foreign(&document.path, document.kind) {
+            *score *= weights.foreign;
+        }
+    }
+    let top = best(scores);
+    let most = past.touched.iter().copied().max().map_or(0.0, |t| f64::from(t).ln_1p());
+    let most = if most > 0.0 { most } else { 1.0 };
+    for (d, document) in corpus.documents.iter().enumerate() {
+        if signal::is_aside(&document.path) {
+            scores[d] += top * weights.test;
+        }
+        let recency =
+            past.last[d].map_or(0.0, |age| 1.0 / (1.0 + f64::from(age) / weights.recency_half));
+        let churn = f64::from(past.touched[d]).ln_1p() / most;
+        scores[d] += calm * top * (weights.recency * recency + weights.churn * churn);
+    }
+}
+
+/// The best files lend a share of the best score to the files that changed with them.
+fn lend_to_companions(
+    history: &History,
+    weights: &Weights,
+    scores: &mut [f64],
+) -> Vec<(f64, Option<u32>)> {
+    let lenders = top(scores, weights.cochange_top);
+    let best =
+        lenders.first().map(|&d| scores[d as usize]).filter(|s| s.abs() > 0.0).unwrap_or(1.0);
+    let mut lent: Vec<(f64, Option<u32>)> = vec![(0.0, None); scores.len()];
+    let mut largest = vec![0.0; scores.len()];
+    for &lender in &lenders {
+        let (times, others) = history.together(lender, MAX_TOGETHER);
+        let strength = (scores[lender as usize] / best).powi(2) / f64::from(times + 2);
+        for (other, together) in others {
+            if together >= MIN_TOGETHER {
+                let (other, share) = (other as usize, strength * f64::from(together));
+                lent[other].0 += share;
+                if share > largest[other] {
+                    largest[other] = share;
+                    lent[other].1 = Some(lender);
+                }
+            }
+        }
+    }
+    for (score, (share, _)) in scores.iter_mut().zip(&lent) {
+        *score += weights.cochange * best * share.min(1.0);
+    }
+    lent
+}
+
+/// The `count` best documents, ties by index.
+fn top(scores: &[f64], count: usize) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..scores.len() as u32).collect();
+    let by_score =
+        |a: &u32, b: &u32| scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b));
+    let count = count.min(order.len());
+    if count > 0 && count < order.len() {
+        order.select_nth_unstable_by(count - 1, by_score);
+    }
+    order.truncate(count);
+    order.sort_by(by_score);
+    order
+}
+
+/// Which documents have any evidence: a content term in body, path or past subjects, an identifier, or a companion.
+/// A query of stop words only is taken at its word.
+fn evidence(
+    query: &Query,
+    corpus: &Corpus,
+    paths: &PathFields,
+    subjects: &[Vec<(u32, f64)>],
+    together: &[(f64, Option<u32>)],
+) -> Vec<bool> {
+    let mut has: Vec<bool> = together.iter().map(|(share, _)| *share > 0.0).collect();
+    let only_stop = query.content_terms() == 0;
+    for (k, term) in query.terms.iter().enumerate() {
+        if term.is_stop && !only_stop {
+            continue;
+        }
+        corpus.body[k].iter().for_each(|p| has[p.document as usize] = true);
+        paths.path[k].iter().chain(&subjects[k]).for_each(|(d, _)| has[*d as usize] = true);
+    }
+    corpus.identifiers.iter().flatten().for_each(|p| has[p.document as usize] = true);
+    has
+}
+
+fn is_distinctive(query: &Query, corpus: &Corpus, paths: &PathFields) -> bool {
+    let found = |k: usize| !corpus.body[k].is_empty() || !paths.path[k].is_empty();
+    query.terms.iter().enumerate().any(|(k, term)| !term.is_stop && found(k))
+}
+
+impl Ranking {
+    /// Why a document is where it is. O(documents) a call: meant for the few that are shown.
+    #[must_use]
+    pub fn reasons(&self, corpus: &Corpus, document: u32) -> Reasons {
+        let d = document as usize;
+        let parts = &self.parts;
+        let mut words: Vec<(u32, u32)> = (0u32..)
+            .zip(&corpus.body)
+            .filter_map(|(term, list)| {
+                let at = list.binary_search_by_key(&document, |p| p.document).ok()?;
+                Some((term, list[at].count))
+            })
+            .collect();
+        words.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        Reasons {
+            body_rank: place(&parts.body, d),
+            path_rank: place(&parts.path, d),
+            history_rank: place(&parts.history, d),
+            identifier_rank: place(&parts.identifiers, d),
+            words,
+            last_touched: parts.last[d],
+            touched: parts.touched[d],
+            changes_with: parts.together[d].1,
+        }
+    }
+}
+
+/// The place of a document by one field, from 1; `None` when it scores nothing there.
+fn place(scores: &[f64], document: usize) -> Option<usize> {
+    let own = scores[document];
+    (own > 0.0).then(|| 1 + scores.iter().filter(|&&score| score > own).count())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Text to words: identifiers are split into sub-words, lower-cased and lightly stemmed, in code and task alike.
+//!
+//! Bytes in, byte ranges and stems out. `cachedContentTokenCount` gives *cached content token count*,
+//! `parse_HTTPResponse2` gives *parse http response 2*. ASCII words follow the seed's rules
+//! (shared by code and English tasks); other scripts are [`wide_words`], a set of their own that never
+//! counts into a document's length.
+
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+
+/// Longest word that can be a term, in bytes: longer ones are hashes and encoded data, which nobody asks for.
+pub const MAX_WORD_BYTES: usize = 64;
+
+/// Bits of [`CLASS`].
+pub(crate) const LOWER: u8 = 1;
+pub(crate) const UPPER: u8 = 2;
+pub(crate) const DIGIT: u8 = 4;
+pub(crate) const UNDERSCORE: u8 = 8;
+/// Characters of an identifier.
+pub(crate) const IDENTIFIER: u8 = LOWER | UPPER | DIGIT | UNDERSCORE;
+
+/// Class of every byte; everything that is not ASCII alphanumeric or `_` separates.
+pub(crate) static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+}
+
+/// Class of the byte at `at`, 0 past the end.
+#[inline]
+pub(crate) fn class_at(text: &[u8], at: usize) -> u8 {
+    text.get(at).map_or(0, |&byte| CLASS[byte as usize])
+}
+
+/// Does a word start at a byte of class `here`, between bytes of class `before` and `after`?
+///
+/// A digit or lower-case run starts a word (a lower-case run after a capital belongs to it); a capital starts
+/// one unless it stands inside a run of capitals, where only the last one before a lower-case letter does.
+#[inline]
+pub(crate) fn starts_word(before: u8, here: u8, after: u8) -> bool {
+    match here {
+        LOWER => before & (LOWER | UPPER) == 0,
+        DIGIT => before != DIGIT,
+        UPPER => before != UPPER || after == LOWER,
+        _ => false,
+    }
+}
+
+/// End of the word that starts at `start`.
+#[inline]
+pub(crate) fn word_end(text: &[u8], start: usize) -> usize {
+    let run = |from: usize, class: u8| {
+        from + text[from..].iter().take_while(|&&b| CLASS[b as usize] == class).count()
+    };
+    match class_at(text, start) {
+        UPPER => {
+            let capitals = run(start, UPPER);
+            match class_at(text, capitals) {
+                LOWER if capitals == start + 1 => run(capitals, LOWER),
+                LOWER => capitals - 1,
+                _ => capitals,
+            }
+        }
+        class => run(start, class),
+    }
+}
+
+/// The sub-words of a text, as byte ranges in order.
+pub fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at
+            + text[at..].iter().position(|&b| CLASS[b as usize] & (LOWER | UPPER | DIGIT) != 0)?;
+        at = word_end(text, start);
+        Some(start..at)
+    })
+}
+
+/// The stem of a word, lower-case: plural, *-ing*, *-ed* and final *e* are taken off.
+///
+/// The first two bytes of a word are always the first two of its stem; [`crate::core::corpus`] relies on it.
+#[must_use]
+pub fn stem(word: &[u8]) -> Vec<u8> {
+    let mut stem = word.to_ascii_lowercase();
+    stem_in_place(&mut stem);
+    stem
+}
+
+/// [`stem`] without an allocation, for a word that is lower-case already.
+pub(crate) fn stem_in_place(word: &mut Vec<u8>) {
+    let len = word.len();
+    if len > 4 && word.ends_with(b"ies") {
+        word.truncate(len - 3);
+        word.push(b'y');
+        return;
+    }
+    if len > 4 && word.ends_with(b"sses") {
+        word.truncate(len - 2);
+        return;
+    }
+    if len > 3 && word.ends_with(b"s") && !matches!(word[len - 2], b's' | b'u' | b'i') {
+        word.pop();
+    }
+    let cut = match word.len() {
+        len if len > 5 && word.ends_with(b"ing") => 3,
+        len if len > 4 && word.ends_with(b"ed") => 2,
+        _ => 0,
+    };
+    if cut > 0 {
+        word.truncate(word.len() - cut);
+        let len = word.len();
+        let doubled = len > 3 && word[len - 1] == word[len - 2];
+        if doubled && !matches!(word[len - 1], b'l' | b's') {
+            word.pop();
+        }
+    }
+    if word.len() > 4 && word.ends_with(b"e") {
+        word.pop();
+    }
+}
+
+/// Calls `found` with every whole identifier (`[A-Za-z_][A-Za-z0-9_]*`, three characters or more), in order.
+pub fn identifiers<'a>(text: &'a [u8], mut found: impl FnMut(&'a [u8])) {
+    let mut at = 0;
+    while at < text.len() {
+        let class = CLASS[text[at] as usize];
+        if class & IDENTIFIER == 0 || class == DIGIT {
+            at += 1;
+            continue;
+        }
+        let end = identifier_end(text, at);
+        if end - at >= 3 {
+            found(&text[at..end]);
+        }
+        at = end;
+    }
+}
+
+/// End of the identifier that `start` lies in.
+#[inline]
+pub(crate) fn identifier_end(text: &[u8], start: usize) -> usize {
+    start + text[start..].iter().take_while(|&&b| CLASS[b as usize] & IDENTIFIER != 0).count()
+}
+
+/// Calls `found` with every word of a script that is not plain ASCII, with its range and lower-cased.
+///
+/// Chinese, Japanese and Korean runs give their overlapping pairs of characters (words are not separated there);
+/// every other alphabetic run that holds a letter beyond ASCII (`größe`, `ошибка`) is one word.
+pub fn wide_words(text: &[u8], mut found: impl FnMut(Range<usize>, &str)) {
+    if text.is_ascii() {
+        return;
+    }
+    let mut run: Vec<(usize, char)> = Vec::new();
+    let mut flush = |run: &mut Vec<(usize, char)>, end: usize| {
+        wide_run(run, end, &mut found);
+        run.clear();
+    };
+    for (start, _, c) in text.char_indices() {
+        let broken = run.last().is_some_and(|&(_, last)| is_cjk(last) != is_cjk(c));
+        if broken || !c.is_alphabetic() {
+            flush(&mut run, start);
+        }
+        // A replacement character stands for an invalid byte; it is not alphabetic.
+        if c.is_alphabetic() {
+            run.push((start, c));
+        }
+    }
+    flush(&mut run, text.len());
+}
+
+fn wide_run(run: &[(usize, char)], end: usize, found: &mut impl FnMut(Range<usize>, &str)) {
+    let Some(&(start, first)) = run.first() else { return };
+    if !is_cjk(first) {
+        if run.iter().any(|&(_, c)| !c.is_ascii()) {
+            let word: String = run.iter().flat_map(|&(_, c)| c.to_lowercase()).collect();
+            found(start..end, &word);
+        }
+        return;
+    }
+    let end_of = |k: usize| run.get(k).map_or(end, |&(start, _)| start);
+    let pairs = if run.len() == 1 { 1 } else { run.len() - 1 };
+    for k in 0..pairs {
+        let pair: String = run[k..].iter().take(2).map(|&(_, c)| c).collect();
+        found(run[k].0..end_of(k + 2), &pair);
+    }
+}
+
+/// Scripts written without spaces between words: Han, Hiragana, Katakana, Hangul (Unicode 16 blocks).
+#[must_use]
+pub fn is_cjk(c: char) -> bool {
+    matches!(c as u32,
+        0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<String> {
+        words(text.as_bytes()).map(|r| text[r].to_lowercase()).collect()
+    }
+
+    #[test]
+    fn sub_words() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(split(text), expected, "{text}");
+        check("cachedContentTokenCount", &["cached", "content", "token", "count"]);
+        check("parse_HTTPResponse x", &["parse", "http", "response", "x"]);
+        check("HTTPs IOError2 utf8", &["htt", "ps", "io", "error", "2", "utf", "8"]);
+        check("ABC aB A1b", &["abc", "a", "b", "a", "1", "b"]);
+        check("größe", &["gr", "e"]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn words_start_where_the_class_rule_says() {
+        let text = b"fooBar HTTPServer x2y _a9 A";
+        let starts: Vec<usize> = (0..text.len())
+            .filter(|&i| {
+                let before = i.checked_sub(1).map_or(0, |j| class_at(text, j));
+                starts_word(before, class_at(text, i), class_at(text, i + 1))
+            })
+            .collect();
+        assert_eq!(starts, words(text).map(|r| r.start).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn stems() {
+        for (word, expected) in [
+            ("queries", "query"),
+            ("classes", "class"),
+            ("caches", "cach"),
+            ("caching", "cach"),
+            ("cached", "cach"),
+            ("running", "run"),
+            ("calling", "call"),
+            ("status", "status"),
+            ("this", "this"),
+            ("uses", "use"),
+            ("ties", "tie"),
+            ("flies", "fly"),
+            ("Stopped", "stop"),
+            ("bring", "bring"),
+            ("red", "red"),
+        ] {
+            assert_eq!(stem(word.as_bytes()), expected.as_bytes(), "{word}");
+        }
+    }
+
+    #[test]
+    fn whole_identifiers() {
+        let mut found = Vec::new();
+        identifiers(b"let my_var2 = 3dModel(x1, ab, _hidden);", |id| found.push(id.to_vec()));
+        assert_eq!(found, [&b"let"[..], b"my_var2", b"dModel", b"_hidden"]);
+    }
+
+    #[test]
+    fn other_scripts() {
+        let check = |text: &str, expected: &[&str]| {
+            let mut found = Vec::new();
+            wide_words(text.as_bytes(), |range, word| {
+                assert_eq!(text[range].to_lowercase(), word);
+                found.push(word.to_owned());
+            });
+            assert_eq!(found, expected, "{text}");
+        };
+        check("plain ascii", &[]);
+        check("修复 retry 逻辑错", &["修复", "逻辑", "辑错"]);
+        check("die Größe ändern", &["größe", "ändern"]);
+        check("錯 ошибка", &["錯", "ошибка"]);
+        check("日本語APIのテスト", &["日本", "本語", "のテ", "テス", "スト"]);
+    }
+}
