@@ -24,3 +24,4 @@ pub mod args;
 pub mod cmd;
 pub mod config;
 pub mod core;
+pub mod project;
