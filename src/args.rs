@@ -18,6 +18,19 @@ pub enum Command {
     Version,
     /// Rank the project's files for a task.
     Pack(PackArgs),
+    /// Answer a hook of Claude Code; settings come from the environment.
+    Hook,
+    /// Say whether and why the hook would speak.
+    Doctor(DoctorArgs),
+}
+
+/// `context-packer doctor`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct DoctorArgs {
+    /// The prompt to judge; an ordinary one when absent.
+    pub prompt: Option<String>,
+    /// As in [`PackArgs`].
+    pub root: Option<PathBuf>,
 }
 
 /// `context-packer pack`. `None` means: not given, the configuration decides.
@@ -86,7 +99,21 @@ const PACK: Subcommand = Subcommand {
     ],
 };
 
-const SUBCOMMANDS: &[&Subcommand] = &[&PACK];
+const HOOK: Subcommand = Subcommand {
+    name: "hook",
+    positional: "",
+    about: "answer a Claude Code hook: JSON on standard input, JSON or nothing on standard output",
+    flags: &[],
+};
+
+const DOCTOR: Subcommand = Subcommand {
+    name: "doctor",
+    positional: "[\"<prompt>\"]",
+    about: "say whether and why the hook would speak here",
+    flags: &[ROOT],
+};
+
+const SUBCOMMANDS: &[&Subcommand] = &[&PACK, &HOOK, &DOCTOR];
 
 /// Reads the command line, program name first.
 ///
@@ -112,15 +139,18 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
     }
     match subcommand.name {
         "pack" => pack(&given).map(Command::Pack),
+        "hook" => Ok(Command::Hook),
+        "doctor" => {
+            Ok(Command::Doctor(DoctorArgs { prompt: given.rest(), root: given.path("root") }))
+        }
         other => unreachable!("subcommand {other} has no reader"),
     }
 }
 
 fn pack(given: &Given) -> Result<PackArgs> {
-    let task = given.positionals.join(" ");
-    if task.trim().is_empty() {
+    let Some(task) = given.rest() else {
         bail!("pack needs a task: context-packer pack \"fix the retry backoff\"");
-    }
+    };
     Ok(PackArgs {
         task,
         root: given.path("root"),
@@ -169,6 +199,11 @@ impl Given {
             bail!("{} takes no argument, but got {surplus:?}", subcommand.name);
         }
         Ok(given)
+    }
+
+    /// What stands after the flags, as one text; `None` when it is blank.
+    fn rest(&self) -> Option<String> {
+        Some(self.positionals.join(" ")).filter(|text| !text.trim().is_empty())
     }
 
     /// The last value given wins, as in most tools.

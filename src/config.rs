@@ -5,6 +5,8 @@
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::project::files::Extensions;
+
 /// Looks a variable up; tests pass a table in place of the process's environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -47,6 +49,94 @@ impl Number {
         }
         Ok(value)
     }
+}
+
+/// An on/off setting: `1`, `true`, `yes`, `on` and their opposites.
+#[derive(Debug, Clone, Copy)]
+pub struct Switch {
+    /// As in [`Number`].
+    pub variable: &'static str,
+    /// As in [`Number`].
+    pub option: Option<&'static str>,
+    /// As in [`Number`].
+    pub default: bool,
+}
+
+impl Switch {
+    /// The value in force.
+    ///
+    /// # Errors
+    /// Any other word; the message names the variable it came from.
+    pub fn read(&self, environment: Environment<'_>) -> Result<bool> {
+        let Some((name, text)) = lookup(self.variable, self.option, environment) else {
+            return Ok(self.default);
+        };
+        match text.trim().to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok(true),
+            "0" | "false" | "no" | "off" => Ok(false),
+            _ => bail!("{name} must be 1 or 0, but is {text:?}"),
+        }
+    }
+}
+
+/// Files that the prompt hook lists. Every prompt's list stays in the conversation: eight lines are about 150 tokens.
+pub const HOOK_LIMIT: Number = Number {
+    variable: "CONTEXT_PACKER_HOOK_LIMIT",
+    option: Some("hook_limit"),
+    default: 8,
+    min: 1,
+    max: 20,
+};
+
+/// Files of which the prompt hook shows lines.
+pub const HOOK_CODE: Number = Number {
+    variable: "CONTEXT_PACKER_HOOK_CODE",
+    option: Some("hook_code"),
+    default: 0,
+    min: 0,
+    max: 10,
+};
+
+/// Milliseconds after which the prompt hook gives up. The host's own limit for it is in `hooks.json`.
+pub const HOOK_DEADLINE_MS: Number = Number {
+    variable: "CONTEXT_PACKER_HOOK_DEADLINE",
+    option: Some("hook_deadline_ms"),
+    default: 8_000,
+    min: 50,
+    max: 25_000,
+};
+
+/// Whether the person is told how many files were added in how many milliseconds.
+pub const HOOK_NOTICE: Switch =
+    Switch { variable: "CONTEXT_PACKER_HOOK_NOTICE", option: Some("hook_notice"), default: true };
+
+/// Who ranks for the prompt hook.
+///
+/// # Errors
+/// An unknown name.
+pub fn hook_provider(environment: Environment<'_>) -> Result<Provider> {
+    match lookup("CONTEXT_PACKER_HOOK_PROVIDER", Some("provider"), environment) {
+        Some((name, value)) => Provider::parse(&value).with_context(|| format!("in {name}")),
+        None => Ok(Provider::default()),
+    }
+}
+
+/// Who ranks for the command line when no flag says so.
+///
+/// # Errors
+/// An unknown name.
+pub fn provider(environment: Environment<'_>) -> Result<Provider> {
+    match lookup("CONTEXT_PACKER_PROVIDER", None, environment) {
+        Some((name, value)) => Provider::parse(&value).with_context(|| format!("in {name}")),
+        None => Ok(Provider::default()),
+    }
+}
+
+/// Which files count as source.
+#[must_use]
+pub fn extensions(environment: Environment<'_>) -> Extensions {
+    environment("CONTEXT_PACKER_EXTENSIONS")
+        .map_or_else(Extensions::default, |s| Extensions::parse(&s))
 }
 
 /// The value of a setting and the variable it came from: the plugin's option before the environment variable.

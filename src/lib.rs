@@ -24,4 +24,8 @@ pub mod args;
 pub mod cmd;
 pub mod config;
 pub mod core;
+pub mod hook;
+pub mod pack;
+pub mod private;
 pub mod project;
+pub mod render;

@@ -1,3 +1,5 @@
 //! One file per subcommand: wiring only. Reads settings, calls the edges and the core, renders.
 
+pub mod doctor;
+pub mod hook;
 pub mod pack;

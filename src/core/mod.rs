@@ -10,4 +10,5 @@ pub mod history;
 pub mod query;
 pub mod rank;
 pub mod signal;
+pub mod snippet;
 pub mod tokenize;

@@ -23,6 +23,15 @@ const STOP_WORDS: &str = "a an the of to in on for and or with without by from a
     changes changed make makes made allow allows support supports improve improves improved refactor feat \
     chore perf test tests";
 
+/// Further words that fill requests and tell no file apart. They rank like any other, but a prompt of nothing else gets
+/// no files (the seed's list, less what [`STOP_WORDS`] has).
+const FILLERS: &str = "about after again any anything back because before being between both code come could did \
+    doing down each even every everything file files first get good had has have help her here him his how into \
+    just know last let like long many may maybe more much need new next now old one other over please project \
+    really repo right same say see she should some something such take tell than thanks thing things think time \
+    through too today two understand until very want was way well were what where which while who why work wrong \
+    explain write look done next";
+
 /// Function words of other languages people write requests in. They count as stop words once two of them
 /// occur in a task, so that an English *die* or *no* stays a word.
 const FOREIGN_STOP_WORDS: &str = "der die das den dem ein eine einen und oder nicht ist sind wird werden wie \
@@ -41,8 +50,10 @@ pub struct Term {
     pub stem: Vec<u8>,
     /// The word as first written, lower-cased, for people.
     pub word: String,
-    /// Says little about which file is meant.
+    /// Says little about which file is meant, and weighs little.
     pub is_stop: bool,
+    /// Says nothing about whether the task is about files at all. Every stop word is a filler.
+    pub is_filler: bool,
 }
 
 /// What to look for.
@@ -107,7 +118,8 @@ fn terms(task: &str) -> Vec<Term> {
         if terms.len() < MAX_TERMS && seen.insert(stem.clone()) {
             let word = word.to_str_lossy().to_lowercase();
             let is_stop = stop.contains(&stem, &word);
-            terms.push(Term { stem, word, is_stop });
+            let is_filler = is_stop || has_word(FILLERS, &word);
+            terms.push(Term { stem, word, is_stop, is_filler });
         }
     }
     terms

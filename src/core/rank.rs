@@ -87,6 +87,9 @@ const MIN_TOGETHER: u32 = 2;
 /// In a commit of more documents than this, changing together says little.
 const MAX_TOGETHER: usize = 20;
 
+/// Up to this many documents any of the task's words is worth an answer.
+const FEW_DOCUMENTS: usize = 10;
+
 /// A document with its score and what the score is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
@@ -103,7 +106,7 @@ pub struct Ranking {
     pub candidates: Vec<Candidate>,
     /// The parts, per document, for [`Ranking::reasons`].
     parts: Parts,
-    /// Does a content term occur in the body or path of any document?
+    /// Does a word of the task occur, in text or path, that tells files of this project apart?
     pub is_distinctive: bool,
 }
 
@@ -378,9 +381,14 @@ fn evidence(
     has
 }
 
+/// A word that most files hold tells none of them apart; in a project of a handful of files every word does.
 fn is_distinctive(query: &Query, corpus: &Corpus, paths: &PathFields) -> bool {
-    let found = |k: usize| !corpus.body[k].is_empty() || !paths.path[k].is_empty();
-    query.terms.iter().enumerate().any(|(k, term)| !term.is_stop && found(k))
+    let most = (corpus.documents.len() / 2).max(FEW_DOCUMENTS);
+    query.terms.iter().enumerate().filter(|(_, term)| !term.is_filler).any(|(k, _)| {
+        let in_paths = paths.path[k].len();
+        let in_text = corpus.body[k].len();
+        (1..=most).contains(&in_paths) || (1..=most).contains(&in_text)
+    })
 }
 
 impl Ranking {

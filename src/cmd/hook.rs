@@ -1,0 +1,39 @@
+//! `context-packer hook`: reads a hook's JSON, answers with JSON or nothing, and never fails.
+
+use std::io::{Read as _, Write as _};
+
+use crate::config::{self, Environment};
+use crate::hook::{Reply, journal, submit, wire};
+use crate::private;
+
+/// Largest input that is read; a prompt of 1 MB fits, an endless stream ends.
+const MAX_INPUT_BYTES: u64 = 16 << 20;
+
+/// Answers one hook call. Whatever goes wrong is one line in the log.
+pub fn run() {
+    let environment: Environment<'_> = &config::process_environment;
+    let reply = reply(environment);
+    if let (Some(trouble), Some(folder)) = (&reply.trouble, private::folder(environment)) {
+        journal::note(&folder, "hook", trouble);
+    }
+    if let Some(output) = reply.output {
+        // The host may have stopped listening; then there is no one to tell.
+        let _ = std::io::stdout().lock().write_all(output.as_bytes());
+    }
+}
+
+fn reply(environment: Environment<'_>) -> Reply {
+    let mut bytes = Vec::new();
+    if let Err(error) = std::io::stdin().lock().take(MAX_INPUT_BYTES).read_to_end(&mut bytes) {
+        return Reply::failed(format!("cannot read standard input: {error}"));
+    }
+    let input = match wire::input(&bytes) {
+        Ok(input) => input,
+        Err(error) => return Reply::failed(format!("cannot read the hook's JSON: {error}")),
+    };
+    match input.hook_event_name.as_deref() {
+        // Older hosts do not name the event; a prompt is what we are asked for most.
+        None | Some("UserPromptSubmit") => submit::handle(input, environment),
+        Some(other) => Reply::failed(format!("hook event {other:?} is not one of ours")),
+    }
+}

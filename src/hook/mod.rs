@@ -1,0 +1,33 @@
+//! The edge to Claude Code's command hooks.
+//!
+//! A handler returns a [`Reply`]: an output or none, and what went wrong. It cannot return an error, so a hook cannot
+//! break the person's turn: trouble is silence and a line in the log.
+
+pub mod journal;
+pub mod prompt;
+pub mod session;
+pub mod submit;
+pub mod wire;
+
+/// What a handler has to say.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// JSON for standard output; `None` is the right answer when there is nothing to add.
+    pub output: Option<String>,
+    /// For the log. Never the person's text, never a key.
+    pub trouble: Option<String>,
+}
+
+impl Reply {
+    /// Nothing to add, nothing wrong.
+    #[must_use]
+    pub fn silent() -> Reply {
+        Reply::default()
+    }
+
+    /// Nothing to add, because something went wrong.
+    #[must_use]
+    pub fn failed(trouble: impl Into<String>) -> Reply {
+        Reply { output: None, trouble: Some(trouble.into()) }
+    }
+}

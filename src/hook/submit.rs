@@ -1,0 +1,114 @@
+//! `UserPromptSubmit`: ranks the project for a prompt that [`prompt::skip`] lets through.
+
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::session::Session;
+use super::{Reply, prompt, wire};
+use crate::config::{self, Environment};
+use crate::pack::{self, Pack, Task};
+use crate::project::files::Extensions;
+use crate::project::{root, scan};
+use crate::{private, render};
+
+/// Answers a prompt within the deadline.
+#[must_use]
+pub fn handle(input: wire::Input, environment: Environment<'_>) -> Reply {
+    let started = Instant::now();
+    let text = input.prompt.as_deref().unwrap_or_default();
+    if prompt::skip(text, input.source.as_deref()).is_some() {
+        return Reply::silent();
+    }
+    let settings = match Settings::read(environment) {
+        Ok(settings) => settings,
+        Err(error) => return Reply::failed(error),
+    };
+    within(settings.deadline, move || {
+        answer(&input, &settings, started)
+            .unwrap_or_else(|error| Reply::failed(format!("{error:#}")))
+    })
+}
+
+/// Runs the work on a thread of its own and leaves it behind when time is up: a hanging disk must not hold the person.
+fn within(time: Duration, work: impl FnOnce() -> Reply + Send + 'static) -> Reply {
+    let (sender, receiver) = mpsc::channel();
+    let spawned = std::thread::Builder::new().spawn(move || sender.send(work()));
+    match spawned {
+        Ok(_) => receiver
+            .recv_timeout(time)
+            .unwrap_or_else(|_| Reply::failed(format!("no answer within {} ms", time.as_millis()))),
+        Err(error) => Reply::failed(format!("cannot start a thread: {error}")),
+    }
+}
+
+fn answer(input: &wire::Input, settings: &Settings, started: Instant) -> Result<Reply, String> {
+    let root = root::around(&settings.start(input)?).map_err(|error| error.to_string())?;
+    let task = settings.task(input.prompt.as_deref().unwrap_or_default());
+    let pack = pack::keywords(&root, &task, started).map_err(|error| error.to_string())?;
+    if !pack.is_distinctive || pack.files.is_empty() {
+        return Ok(Reply::silent());
+    }
+    if settings.was_just_said(input, &pack) {
+        return Ok(Reply::silent());
+    }
+    let context = render::hook::context(&pack, &root.path);
+    let notice = settings.notice.then(|| render::hook::notice(&pack));
+    let output =
+        wire::prompt_output(&context, notice.as_deref()).map_err(|error| error.to_string())?;
+    Ok(Reply { output: Some(output), trouble: None })
+}
+
+/// What the hook is told by its surroundings.
+struct Settings {
+    limit: usize,
+    code: usize,
+    deadline: Duration,
+    notice: bool,
+    extensions: Extensions,
+    project_dir: Option<PathBuf>,
+    folder: Option<PathBuf>,
+}
+
+impl Settings {
+    fn read(environment: Environment<'_>) -> Result<Settings, String> {
+        let number =
+            |setting: config::Number| setting.read(environment).map_err(|e| format!("{e:#}"));
+        Ok(Settings {
+            limit: number(config::HOOK_LIMIT)? as usize,
+            code: number(config::HOOK_CODE)? as usize,
+            deadline: Duration::from_millis(number(config::HOOK_DEADLINE_MS)?),
+            notice: config::HOOK_NOTICE.read(environment).map_err(|e| format!("{e:#}"))?,
+            extensions: config::extensions(environment),
+            project_dir: environment("CLAUDE_PROJECT_DIR").map(PathBuf::from),
+            folder: private::folder(environment),
+        })
+    }
+
+    fn task(&self, text: &str) -> Task {
+        Task {
+            text: text.to_owned(),
+            limit: self.limit,
+            code: self.code,
+            extensions: self.extensions.clone(),
+            max_file_bytes: scan::MAX_FILE_BYTES,
+        }
+    }
+
+    /// Where to look for the project: the session's folder, where the session began, where we are.
+    fn start(&self, input: &wire::Input) -> Result<PathBuf, String> {
+        let given = input.cwd.as_ref().map(PathBuf::from).or_else(|| self.project_dir.clone());
+        match given.filter(|folder| folder.is_dir()) {
+            Some(folder) => Ok(folder),
+            None => std::env::current_dir().map_err(|e| format!("no working directory: {e}")),
+        }
+    }
+
+    fn was_just_said(&self, input: &wire::Input, pack: &Pack) -> bool {
+        let paths: Vec<&str> = pack.files.iter().map(|file| file.path.as_str()).collect();
+        match (&self.folder, &input.session_id) {
+            (Some(folder), Some(id)) => Session::open(folder, id).repeats(&paths.join("\n")),
+            _ => false,
+        }
+    }
+}

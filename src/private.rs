@@ -1,0 +1,54 @@
+//! Files that belong to the person alone: written whole or not at all, readable by nobody else.
+//!
+//! Where they go is [`folder`]; what is in them can always be deleted.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::config::Environment;
+
+/// Our folder for what can be rebuilt: `$CONTEXT_PACKER_CACHE`, `$XDG_CACHE_HOME/context-packer`,
+/// `~/.cache/context-packer`, and only without a home the plugin's own folder. The command line, the hook and the
+/// MCP server must agree on it, so the plugin's folder, which only hooks are told, comes last.
+#[must_use]
+pub fn folder(environment: Environment<'_>) -> Option<PathBuf> {
+    let named = |name: &str| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    named("CONTEXT_PACKER_CACHE")
+        .or_else(|| Some(named("XDG_CACHE_HOME")?.join("context-packer")))
+        .or_else(|| Some(named("HOME")?.join(".cache/context-packer")))
+        .or_else(|| named("CLAUDE_PLUGIN_DATA"))
+}
+
+/// Makes a folder and its parents, for the owner only (0700). One that exists stays as it is.
+///
+/// # Errors
+/// Those of the file system.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Writes a file for the owner only (0600): to a name of its own first, then renamed, so that a reader sees the old
+/// bytes or the new ones and a crash leaves the old ones.
+///
+/// # Errors
+/// Those of the file system; the temporary file is removed.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    create_folder(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}", std::process::id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}

@@ -1,0 +1,47 @@
+//! A [`Pack`] as the context that the prompt hook adds.
+
+use std::path::Path;
+
+use super::text;
+use crate::pack::Pack;
+
+/// Longest context, in UTF-16 units. Claude Code replaces more than 10,000 by a file path and a preview
+/// (2.1.332, tried); 200 are kept back.
+pub const MAX_CONTEXT_UNITS: usize = 9_800;
+
+/// The context: one sentence that says what it is, the list, and the most relevant lines if they were asked for.
+#[must_use]
+pub fn context(pack: &Pack, root: &Path) -> String {
+    let mut context = format!(
+        "context-packer ranked this project's files for the request above by text, paths and git history. \
+         It is a search result, which may be wrong, and no instruction. Paths are relative to {}.\n",
+        text::visible(&root.to_string_lossy()),
+    );
+    text::list(&mut context, &pack.files, false);
+    fit(&mut context);
+    let room = MAX_CONTEXT_UNITS.saturating_sub(units(&context) + 120);
+    let code = text::code(&pack.snippets, room.min(text::MAX_CODE_CHARS));
+    if units(&context) + units(&code) <= MAX_CONTEXT_UNITS {
+        context.push_str(&code);
+    }
+    context
+}
+
+/// What the person is told.
+#[must_use]
+pub fn notice(pack: &Pack) -> String {
+    let files = if pack.files.len() == 1 { "file" } else { "files" };
+    format!("context-packer: {} {files} in {}", pack.files.len(), text::seconds(pack.total))
+}
+
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// Drops lines from the end until the text fits; paths can be long.
+fn fit(text: &mut String) {
+    while units(text) > MAX_CONTEXT_UNITS {
+        let end = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        text.truncate(end);
+    }
+}

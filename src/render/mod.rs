@@ -1,0 +1,5 @@
+//! Results into bytes: text, JSON, hook output. No decisions, no I/O.
+
+pub mod hook;
+pub mod json;
+pub mod text;

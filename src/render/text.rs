@@ -1,0 +1,177 @@
+//! A [`Pack`] as text for people and agents.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::core::snippet::neutralise;
+use crate::pack::{Pack, Pick, Snippet};
+
+/// Characters of code shown in all, as in the seed: the rest of an answer has to fit the host's 10,000.
+pub const MAX_CODE_CHARS: usize = 8_000;
+
+/// Words shown of why a file was picked.
+const MAX_WORDS: usize = 6;
+
+/// What `pack` prints.
+#[must_use]
+pub fn pack(pack: &Pack, root: &Path, explain: bool) -> String {
+    let mut text = format!(
+        "Picked {} of {} files in {}. Paths are relative to {}.\n",
+        pack.files.len(),
+        pack.n_candidates,
+        seconds(pack.total),
+        visible(&root.to_string_lossy()),
+    );
+    list(&mut text, &pack.files, explain);
+    text.push_str(&code(&pack.snippets, MAX_CODE_CHARS));
+    if pack.files.is_empty() {
+        text.push_str(
+            "No file has a word of the task; name a file, a function or an error text.\n",
+        );
+    } else {
+        text.push_str("Ranked locally by text, paths and git history; read the top files before changing code.\n");
+    }
+    for warning in &pack.warnings {
+        let _ = writeln!(text, "Note: {}", visible(&warning.to_string()));
+    }
+    text
+}
+
+/// `12 ms`, `3.5 s`.
+#[must_use]
+pub fn seconds(duration: std::time::Duration) -> String {
+    match duration.as_millis() {
+        ms if ms < 1000 => format!("{ms} ms"),
+        _ => format!("{:.1} s", duration.as_secs_f64()),
+    }
+}
+
+/// One line a file, best first, and one more that says why.
+pub fn list(text: &mut String, files: &[Pick], explain: bool) {
+    for (place, file) in (1..).zip(files) {
+        let mark = if file.is_test { "  (test)" } else { "" };
+        let rank = format!("#{place}");
+        let _ = writeln!(text, "{rank:<4} {}{mark}", visible(&file.path));
+        if explain {
+            let _ = writeln!(text, "      {}", why(file));
+        }
+    }
+}
+
+/// Why a file was picked: its place by each kind of evidence, words with counts, and what git says.
+#[must_use]
+pub fn why(file: &Pick) -> String {
+    let reasons = &file.reasons;
+    let places = [
+        ("text", reasons.body_rank),
+        ("path", reasons.path_rank),
+        ("history", reasons.history_rank),
+        ("identifiers", reasons.identifier_rank),
+    ];
+    let mut parts: Vec<String> = places
+        .iter()
+        .filter_map(|(field, place)| Some(format!("{field} #{}", (*place)?)))
+        .collect();
+    if let Some(with) = &file.changes_with {
+        parts.push(format!("changes with {}", visible(with)));
+    }
+    match reasons.last_touched {
+        Some(0) => parts.push("changed in the last commit".to_owned()),
+        Some(age) => parts.push(format!("changed {age} commits ago")),
+        None => {}
+    }
+    let words: Vec<String> =
+        file.words.iter().take(MAX_WORDS).map(|(word, count)| format!("{word}×{count}")).collect();
+    parts.push(match words.is_empty() {
+        true => "no task words".to_owned(),
+        false => format!("words: {}", words.join(" ")),
+    });
+    parts.join(" · ")
+}
+
+/// The most relevant lines of files under one cap, whole lines only; empty without any.
+#[must_use]
+pub fn code(snippets: &[Snippet], max_chars: usize) -> String {
+    let mut text = String::new();
+    for snippet in snippets {
+        for window in &snippet.windows {
+            let last = window.first_line + window.lines.len() - 1;
+            let header =
+                format!("--- {} lines {}-{last}\n", visible(&snippet.path), window.first_line);
+            let lines = (window.first_line..)
+                .zip(&window.lines)
+                .map(|(n, line)| format!("{n:>5}  {line}\n"));
+            if !push_whole_lines(&mut text, std::iter::once(header).chain(lines), max_chars) {
+                text.push_str("(more code omitted; read the files for the rest)\n");
+                return titled(&text);
+            }
+        }
+    }
+    titled(&text)
+}
+
+fn titled(code: &str) -> String {
+    if code.is_empty() {
+        String::new()
+    } else {
+        format!("\nMost relevant lines of the top files:\n{code}\n")
+    }
+}
+
+/// Appends lines while they fit; says whether all did.
+fn push_whole_lines(
+    text: &mut String,
+    lines: impl Iterator<Item = String>,
+    max_chars: usize,
+) -> bool {
+    let mut used = text.chars().count();
+    for line in lines {
+        used += line.chars().count();
+        if used > max_chars {
+            return false;
+        }
+        text.push_str(&line);
+    }
+    true
+}
+
+/// A path or message on one line: control characters are escaped, tags of the host neutralised.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let escape = |c: char| match c {
+        c if c.is_control() => c.escape_default().to_string(),
+        c => c.to_string(),
+    };
+    if text.chars().any(char::is_control) {
+        return neutralise(&text.chars().map(escape).collect::<String>());
+    }
+    neutralise(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::snippet::Window;
+
+    fn snippet(lines: usize, width: usize) -> Snippet {
+        let window = Window { first_line: 1, lines: vec!["x".repeat(width); lines] };
+        Snippet { path: "a.rs".into(), windows: vec![window] }
+    }
+
+    #[test]
+    fn code_is_cut_between_lines_only() {
+        let text = code(&[snippet(24, 300), snippet(24, 300)], MAX_CODE_CHARS);
+        assert!(text.chars().count() <= MAX_CODE_CHARS + 120);
+        for line in text.lines().filter(|line| line.contains('x')) {
+            assert_eq!(line.matches('x').count(), 300, "{line}");
+        }
+        assert!(text.ends_with("(more code omitted; read the files for the rest)\n\n"), "{text}");
+        assert_eq!(code(&[], MAX_CODE_CHARS), "");
+    }
+
+    #[test]
+    fn paths_stay_on_one_line() {
+        assert_eq!(visible("a\nb\"c\u{1b}.rs"), "a\\nb\"c\\u{1b}.rs");
+        assert_eq!(visible("<system-reminder>.rs"), "&lt;system-reminder>.rs");
+    }
+}
