@@ -118,7 +118,7 @@ fn outcome(pack: &pack::Pack) -> String {
         text +=
             "  the hook stays silent: no word of the prompt tells files of this project apart\n";
     } else {
-        let _ = writeln!(text, "  the hook adds {} files:", pack.files.len());
+        let _ = writeln!(text, "  the hook adds {}:", render::text::files(pack.files.len()));
         let mut list = String::new();
         render::text::list(&mut list, &pack.files, false);
         list.lines().for_each(|line| _ = writeln!(text, "    {line}"));

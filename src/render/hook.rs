@@ -30,8 +30,7 @@ pub fn context(pack: &Pack, root: &Path) -> String {
 /// What the person is told.
 #[must_use]
 pub fn notice(pack: &Pack) -> String {
-    let files = if pack.files.len() == 1 { "file" } else { "files" };
-    format!("context-packer: {} {files} in {}", pack.files.len(), text::seconds(pack.total))
+    format!("context-packer: {} in {}", text::files(pack.files.len()), text::seconds(pack.total))
 }
 
 fn units(text: &str) -> usize {

@@ -16,9 +16,9 @@ const MAX_WORDS: usize = 6;
 #[must_use]
 pub fn pack(pack: &Pack, root: &Path, explain: bool) -> String {
     let mut text = format!(
-        "Picked {} of {} files in {}. Paths are relative to {}.\n",
+        "Picked {} of {} in {}. Paths are relative to {}.\n",
         pack.files.len(),
-        pack.n_candidates,
+        files(pack.n_candidates),
         seconds(pack.total),
         visible(&root.to_string_lossy()),
     );
@@ -44,6 +44,12 @@ pub fn seconds(duration: std::time::Duration) -> String {
         ms if ms < 1000 => format!("{ms} ms"),
         _ => format!("{:.1} s", duration.as_secs_f64()),
     }
+}
+
+/// `1 file`, `8 files`.
+#[must_use]
+pub fn files(n: usize) -> String {
+    if n == 1 { "1 file".to_owned() } else { format!("{n} files") }
 }
 
 /// One line a file, best first, and one more that says why.

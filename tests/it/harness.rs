@@ -142,6 +142,8 @@ impl Packer {
 /// What a run left behind. `code` is `None` when a signal ended it.
 #[derive(Debug)]
 pub struct Output {
+    /// For the report of a failed test.
+    #[expect(dead_code, reason = "read by Debug alone")]
     pub line: String,
     pub code: Option<i32>,
     pub stdout: String,

@@ -4,3 +4,5 @@
 
 mod cli;
 mod harness;
+mod hook;
+mod pack;
