@@ -102,7 +102,7 @@ pub struct Counts {
 pub struct Matcher<'q> {
     terms: HashMap<&'q [u8], u32>,
     identifiers: HashMap<&'q [u8], u32>,
-    /// First two bytes of every stem, of every identifier, of every keyword that defines a name.
+    /// How words of the stems, the identifiers, and the keywords that define a name start.
     term_starts: Starts,
     identifier_starts: Starts,
     keyword_starts: Starts,
@@ -139,9 +139,9 @@ impl<'q> Matcher<'q> {
         Matcher {
             terms: query.index(),
             identifiers,
-            term_starts: Starts::of(query.terms.iter().map(|term| term.stem.as_slice())),
-            identifier_starts: Starts::of(query.identifiers.iter().map(Vec::as_slice)),
-            keyword_starts: Starts::of(DEFINING.iter().copied()),
+            term_starts: Starts::of_stems(query.terms.iter().map(|term| term.stem.as_slice())),
+            identifier_starts: Starts::of_names(query.identifiers.iter().map(Vec::as_slice)),
+            keyword_starts: Starts::of_names(DEFINING.iter().copied()),
             has_wide_terms: query.terms.iter().any(|term| !term.stem.is_ascii()),
         }
     }
@@ -171,30 +171,23 @@ impl<'q> Matcher<'q> {
         }
     }
 
-    /// The pass over the bytes: nearly every word is dismissed by its first two bytes.
+    /// The pass over the bytes: where words start is found for 64 bytes at a time, and nearly every word is dismissed
+    /// by its first four bytes.
     fn count_words(&self, text: &[u8], scratch: &mut Scratch) -> u32 {
         let mut length = 0;
-        let mut before = 0;
         // Where the search for the next definition goes on; matches do not overlap.
         let mut definitions_from = 0;
-        for (at, &byte) in text.iter().enumerate() {
-            let here = CLASS[byte as usize];
-            if here & IDENTIFIER != 0 {
-                let after = tokenize::class_at(text, at + 1);
-                if before & IDENTIFIER == 0 {
-                    self.at_identifier(text, at, &mut definitions_from, scratch);
-                } else if before == DIGIT && here != DIGIT && text_starts_with_digit(text, at) {
-                    // `3dModel` holds the identifier `dModel`.
-                    self.count_identifier(text, at, scratch);
-                }
-                if tokenize::starts_word(before, here, after) {
-                    length += 1;
-                    if self.term_starts.may_start(byte, text.get(at + 1).copied()) {
-                        self.count_term(text, at, scratch);
-                    }
+        for start in (0..text.len()).step_by(BLOCK_BYTES) {
+            let starts = block_starts(text, start);
+            length += starts.words.count_ones();
+            for at in bits(starts.words).map(|bit| start + bit) {
+                if self.term_starts.contain(first_of_word(text, at)) {
+                    self.count_term(text, at, scratch);
                 }
             }
-            before = here;
+            for at in bits(starts.identifiers).map(|bit| start + bit) {
+                self.at_identifier(text, at, &mut definitions_from, scratch);
+            }
         }
         length
     }
@@ -216,7 +209,7 @@ impl<'q> Matcher<'q> {
         self.terms.get(word.as_slice()).copied()
     }
 
-    /// At the first byte of a run of identifier characters.
+    /// At a byte where an identifier may start: not a digit, and no identifier character but digits before it.
     fn at_identifier(
         &self,
         text: &[u8],
@@ -224,13 +217,17 @@ impl<'q> Matcher<'q> {
         definitions_from: &mut usize,
         scratch: &mut Scratch,
     ) {
-        if CLASS[text[at] as usize] == DIGIT {
+        let follows_digit = at > 0 && CLASS[text[at - 1] as usize] == DIGIT;
+        if follows_digit && !follows_digits_alone(text, at) {
             return;
         }
         self.count_identifier(text, at, scratch);
-        let second = text.get(at + 1).copied();
+        // A keyword is a word of its own.
+        if follows_digit {
+            return;
+        }
         if at >= *definitions_from
-            && self.keyword_starts.may_start(text[at], second)
+            && self.keyword_starts.contain(four_bytes(text, at))
             && let Some((start, end)) = defined_name(text, at)
         {
             *definitions_from = end;
@@ -239,7 +236,7 @@ impl<'q> Matcher<'q> {
     }
 
     fn count_identifier(&self, text: &[u8], at: usize, scratch: &mut Scratch) {
-        if !self.identifier_starts.may_start(text[at], text.get(at + 1).copied()) {
+        if !self.identifier_starts.contain(four_bytes(text, at)) {
             return;
         }
         let end = tokenize::identifier_end(text, at);
@@ -261,8 +258,83 @@ impl<'q> Matcher<'q> {
     }
 }
 
+/// Bytes looked at together: one bit each in a `u64`.
+const BLOCK_BYTES: usize = 64;
+
+/// Where words and identifiers start in a block: bit k stands for its byte k.
+struct BlockStarts {
+    words: u64,
+    /// Identifier characters other than digits after anything but an identifier character, or after a digit.
+    identifiers: u64,
+}
+
+/// Where words (as of [`tokenize::words`]) and identifiers start in the block at `start`.
+fn block_starts(text: &[u8], start: usize) -> BlockStarts {
+    // One byte of context on each side; the ends of the text are padded with zeros, which separate.
+    let mut padded = [0; BLOCK_BYTES + 2];
+    let window: &[u8; BLOCK_BYTES + 2] =
+        match start.checked_sub(1).and_then(|from| text.get(from..from + BLOCK_BYTES + 2)) {
+            Some(inside) => inside.try_into().unwrap_or(&padded),
+            None => {
+                let from = start.saturating_sub(1);
+                let inside = &text[from..text.len().min(start + BLOCK_BYTES + 1)];
+                let offset = usize::from(start == 0);
+                padded[offset..offset + inside.len()].copy_from_slice(inside);
+                &padded
+            }
+        };
+    let mut words = [0; BLOCK_BYTES];
+    let mut identifiers = [0; BLOCK_BYTES];
+    // Plain arithmetic on bytes, without branches: the compiler makes it 16 bytes at a time.
+    for k in 0..BLOCK_BYTES {
+        let (before, here, after) = (window[k], window[k + 1], window[k + 2]);
+        let starts_number = is_digit(here) & !is_digit(before);
+        let starts_lower = is_lower(here) & !is_lower(before) & !is_upper(before);
+        let starts_upper = is_upper(here) & (!is_upper(before) | is_lower(after));
+        words[k] = u8::from(starts_number | starts_lower | starts_upper);
+        let names = is_lower(here) | is_upper(here) | (here == b'_');
+        let named = is_lower(before) | is_upper(before) | (before == b'_');
+        identifiers[k] = u8::from(names & !named);
+    }
+    BlockStarts { words: mask(&words), identifiers: mask(&identifiers) }
+}
+
+#[inline]
+fn is_lower(byte: u8) -> bool {
+    byte.wrapping_sub(b'a') < 26
+}
+
+#[inline]
+fn is_upper(byte: u8) -> bool {
+    byte.wrapping_sub(b'A') < 26
+}
+
+#[inline]
+fn is_digit(byte: u8) -> bool {
+    byte.wrapping_sub(b'0') < 10
+}
+
+/// Bytes of 0 and 1 as bits. The factor moves bit 0 of byte k to bit 56 + k.
+#[inline]
+fn mask(bytes: &[u8; BLOCK_BYTES]) -> u64 {
+    let (eights, _) = bytes.as_chunks::<8>();
+    let eight =
+        |chunk: &[u8; 8]| u64::from_le_bytes(*chunk).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    eights.iter().rev().fold(0, |mask, chunk| mask << 8 | eight(chunk))
+}
+
+/// The numbers of the bits set, ascending.
+#[inline]
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
 /// Is the run of identifier characters before `at` made of digits only?
-fn text_starts_with_digit(text: &[u8], at: usize) -> bool {
+fn follows_digits_alone(text: &[u8], at: usize) -> bool {
     let digits = text[..at].iter().rev().take_while(|&&b| CLASS[b as usize] == DIGIT).count();
     at == digits || CLASS[text[at - digits - 1] as usize] & IDENTIFIER == 0
 }
@@ -302,41 +374,107 @@ fn skip_space(text: &[u8], from: usize) -> usize {
     from + text[from..].iter().take_while(|b| is_space(b)).count()
 }
 
-/// A set of first-two-byte pairs, letter case aside: one bit for each of 65,536 pairs.
+/// A filter on the first four bytes of words, letter case aside: one bit for each of 2^16 hashes of them.
+///
+/// What [`tokenize::stem`] may do to a word decides which four bytes the words of a stem can start with.
 struct Starts {
-    pairs: Box<[u64; 1024]>,
+    bits: Box<[u64; 1024]>,
 }
 
 impl Starts {
-    fn of<'a>(words: impl Iterator<Item = &'a [u8]>) -> Starts {
-        let mut starts = Starts { pairs: Box::new([0; 1024]) };
-        for word in words.filter(|word| !word.is_empty()) {
-            match word {
-                // A word of one byte may be followed by anything.
-                [first] => (0..=255).for_each(|second| starts.insert(*first, second)),
-                [first, second, ..] => starts.insert(*first, *second),
+    fn new() -> Starts {
+        Starts { bits: Box::new([0; 1024]) }
+    }
+
+    /// Lets every word through that has one of these stems.
+    fn of_stems<'a>(stems: impl Iterator<Item = &'a [u8]>) -> Starts {
+        let mut starts = Starts::new();
+        for stem in stems {
+            match *stem {
+                // No ending is taken off a word to leave fewer than three bytes: the word itself.
+                [a] => starts.insert([a, 0, 0, 0]),
+                [a, b] => starts.insert([a, b, 0, 0]),
+                // The word itself, or with -s, -ed, -ing, its last letter doubled before them.
+                [a, b, c] => {
+                    [0, b's', b'e', b'i', c].into_iter().for_each(|d| starts.insert([a, b, c, d]));
+                }
+                [a, b, c, d, ..] => starts.insert([a, b, c, d]),
                 [] => {}
+            }
+            // -ies has become -y.
+            match *stem {
+                [a, b, b'y'] => starts.insert([a, b, b'i', b'e']),
+                [a, b, c, b'y'] => starts.insert([a, b, c, b'i']),
+                _ => {}
             }
         }
         starts
     }
 
-    fn insert(&mut self, first: u8, second: u8) {
-        let pair = pair(first, second);
-        self.pairs[pair >> 6] |= 1 << (pair & 63);
+    /// Lets everything through that starts with one of these names of two or more bytes.
+    fn of_names<'a>(names: impl Iterator<Item = &'a [u8]>) -> Starts {
+        let mut starts = Starts::new();
+        for name in names {
+            match *name {
+                [a, b] => (0..32).for_each(|c| (0..32).for_each(|d| starts.insert([a, b, c, d]))),
+                [a, b, c] => (0..32).for_each(|d| starts.insert([a, b, c, d])),
+                [a, b, c, d, ..] => starts.insert([a, b, c, d]),
+                _ => {}
+            }
+        }
+        starts
+    }
+
+    fn insert(&mut self, first: [u8; 4]) {
+        let hash = hash(first);
+        self.bits[hash >> 6] |= 1 << (hash & 63);
     }
 
     #[inline]
-    fn may_start(&self, first: u8, second: Option<u8>) -> bool {
-        let pair = pair(first, second.unwrap_or(0));
-        self.pairs[pair >> 6] >> (pair & 63) & 1 == 1
+    fn contain(&self, first: [u8; 4]) -> bool {
+        let hash = hash(first);
+        self.bits[hash >> 6] >> (hash & 63) & 1 == 1
     }
 }
 
-/// Both bytes with bit 5 set: letters lose their case, and the few others that fall together cost a look-up.
+/// Five bits of each byte, which letter case does not touch, spread over 16.
 #[inline]
-fn pair(first: u8, second: u8) -> usize {
-    usize::from(first | 0x20) << 8 | usize::from(second | 0x20)
+fn hash(first: [u8; 4]) -> usize {
+    let five = |byte: u8, at: u32| u32::from(byte & 31) << at;
+    let key = five(first[0], 0) | five(first[1], 5) | five(first[2], 10) | five(first[3], 15);
+    // 2^32 divided by the golden ratio, as in Fibonacci hashing.
+    (key.wrapping_mul(0x9E37_79B9) >> 16) as usize
+}
+
+/// Four bytes from `at`, zeros past the end.
+#[inline]
+fn four_bytes(text: &[u8], at: usize) -> [u8; 4] {
+    match text.get(at..at + 4) {
+        Some(four) => [four[0], four[1], four[2], four[3]],
+        None => [0, 1, 2, 3].map(|k| text.get(at + k).copied().unwrap_or(0)),
+    }
+}
+
+/// The first four bytes of the word at `at`, zeros past its end.
+#[inline]
+fn first_of_word(text: &[u8], at: usize) -> [u8; 4] {
+    let [a, b, c, d] = four_bytes(text, at);
+    if is_lower(a) | (is_upper(a) & is_lower(b)) {
+        // A run of lower-case letters, after a capital or not.
+        let has_b = is_lower(b);
+        let has_c = has_b & is_lower(c);
+        let has_d = has_c & is_lower(d);
+        return [a, b * u8::from(has_b), c * u8::from(has_c), d * u8::from(has_d)];
+    }
+    // Digits and runs of capitals are rare, and their ends less simple.
+    let length = tokenize::word_end(text, at) - at;
+    [a, b, c, d].map({
+        let mut k = 0;
+        move |byte| {
+            k += 1;
+            if k <= length { byte } else { 0 }
+        }
+    })
 }
 
 /// Working memory of one thread.

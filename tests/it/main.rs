@@ -6,3 +6,5 @@ mod cli;
 mod harness;
 mod hook;
 mod pack;
+mod reports;
+mod tidy;
