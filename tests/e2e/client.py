@@ -54,7 +54,7 @@ def executable():
 
 
 def unpack_client(scratch):
-    subprocess.run(["npm", "pack", "--silent", f"{PACKAGE}@{VERSION}"], cwd=scratch, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["npm", "pack", "--loglevel=error", f"{PACKAGE}@{VERSION}"], cwd=scratch, check=True, stdout=subprocess.DEVNULL)
     (archive,) = scratch.glob("*.tgz")
     digest = hashlib.sha512(archive.read_bytes()).digest()
     found = "sha512-" + base64.b64encode(digest).decode()

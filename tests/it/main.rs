@@ -6,3 +6,4 @@ mod cli;
 mod harness;
 mod hook;
 mod pack;
+mod plugin;
