@@ -4,7 +4,7 @@ import json
 import shutil
 import unittest
 
-from client import TOP, Sandbox, bundle
+from client import PLUGIN, TOP, Sandbox, bundle
 from fake_messages import Reply, Tool
 
 TASK = "fix the retry backoff in the client"
@@ -61,6 +61,29 @@ class PromptHook(unittest.TestCase):
             self.assertTrue(any("task-notification" in text for text in newest.texts()), "no notification came")
             self.assertEqual(len(newest.hook_texts()), 1)
 
+    def test_the_same_list_is_given_once_a_session(self):
+        with Sandbox() as box:
+            box.install_plugin()
+            with box.session() as session:
+                session.send(TASK)
+                self.silent(session.send(TASK))
+                self.assertEqual(len(self.added(box)), 1)
+            box.prompt(TASK)
+            self.assertEqual(len(self.added(box)), 1, "a new session knows nothing of the list yet")
+
+    def test_the_largest_answer_arrives_whole(self):
+        # Over 10,000 characters the client would put the text into a file and show the model its first 2 KB.
+        with Sandbox() as box:
+            for number in range(25):
+                lines = (f"retry_backoff_{number}_{line} = client_fix(backoff, retry)  # \u00e9\u6f22" for line in range(120))
+                (box.project / f"src/client_{number}.py").write_text("\n".join(lines))
+            box.install_plugin("hook_limit=20", "hook_code=10")
+            (hook,) = box.prompt(TASK).hooks("UserPromptSubmit")
+            given = json.loads(hook["stdout"])["hookSpecificOutput"]["additionalContext"]
+            self.assertGreater(len(given), 4_000, "the options asked for code")
+            (text,) = self.added(box)
+            self.assertIn(given, text)
+
     def test_options_of_the_plugin_reach_the_program(self):
         with Sandbox() as box:
             box.install_plugin("hook_limit=1", "hook_notice=false")
@@ -70,6 +93,16 @@ class PromptHook(unittest.TestCase):
             self.assertIn(WANTED, given)
             self.assertNotIn("tests/test_client.py", given)
             self.assertNotIn("systemMessage", answer)
+
+    def test_the_repository_is_a_marketplace_too(self):
+        with Sandbox() as box:
+            box.claude_ok("plugin", "marketplace", "add", TOP)
+            box.claude_ok("plugin", "install", PLUGIN)
+            self.silent(box.prompt(TASK))
+            (box.bin / "context-packer").symlink_to(bundle() / "bin" / "context-packer-bin")
+            box.prompt(TASK)
+            (text,) = self.added(box)
+            self.assertIn(WANTED, text)
 
     def test_the_settings_snippet_works_without_the_plugin(self):
         with Sandbox() as box:

@@ -285,3 +285,40 @@ fn other_commands_become_the_program() {
     let output = launcher.run(&["pack", "two  words"]).stdin("input\n").run();
     assert_eq!((output.expect_code(7), output.stderr.as_str()), ("input\n", "two  words\n"));
 }
+
+/// `scripts/build-plugin` with the tests' own program, so that nothing is built.
+fn build_plugin(repo: &Repo, out: &Path) -> Output {
+    let mut command = Command::new(source("scripts/build-plugin"));
+    command.current_dir(&repo.root).args([
+        "--binary",
+        env!("CARGO_BIN_EXE_context-packer"),
+        "--out",
+    ]);
+    command.arg(out);
+    Packer::of(command).run()
+}
+
+#[test]
+fn the_built_folder_is_a_marketplace_whose_launcher_runs_the_program() {
+    let repo = Repo::plain();
+    let out = repo.outside().join("dist");
+    for _ in 0..2 {
+        assert_eq!(build_plugin(&repo, &out).expect_code(0), format!("{}\n", out.display()));
+    }
+    let marketplace = fs::read(out.join(".claude-plugin/marketplace.json")).unwrap();
+    let marketplace: Value = serde_json::from_slice(&marketplace).unwrap();
+    assert_eq!(marketplace["plugins"][0]["source"], "./");
+    let launcher = out.join("bin/context-packer");
+    let version = Packer::of(Command::new(launcher)).args(&["--version"]).run();
+    assert_eq!(version.expect_code(0), concat!("context-packer ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn building_never_replaces_a_folder_of_something_else() {
+    let repo = Repo::plain();
+    repo.file("precious.txt", "text");
+    let output = build_plugin(&repo, &repo.root);
+    assert_eq!(output.expect_code(2), "");
+    assert!(output.stderr.contains("remove it first"), "{output:#?}");
+    assert!(repo.root.join("precious.txt").exists());
+}
