@@ -18,7 +18,8 @@ BROKEN = {
     "answers, then crashes": f"""echo '{{"systemMessage":"{MARK}"}}'; kill -ABRT $$""",
     "prints text": f"echo {MARK}",
     "prints half an object": f"""printf '%s' '{{"hookSpecificOutput":{{"additionalContext":"{MARK}'""",
-    "prints what only looks like an object": f"echo '{{ {MARK} }}'",
+    "prints what only looks like an object": f"""echo '{{"{MARK} }}'""",
+    "prints braces": f"echo '{{ {MARK} }}'",
     "prints bytes": rf"printf '\000\377\376 {MARK} \200\n'",
     "prints text before its object": f"echo '{MARK}'; echo '{{}}'",
 }
@@ -38,8 +39,8 @@ class Failures(unittest.TestCase):
         self.assertFalse(turn.result["is_error"], turn.result)
         self.assertEqual(turn.result["result"], "Done.")
         (request,) = box.api.main()
-        self.assertIn(TASK, request.raw())
-        self.assertNotIn(MARK, request.raw())
+        self.assertTrue(request.excerpts(TASK))
+        self.assertEqual(request.excerpts(MARK), [])
         self.assertEqual(request.hook_texts(), [])
 
     def test_a_broken_program(self):

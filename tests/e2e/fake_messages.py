@@ -100,9 +100,11 @@ class Request:
                 found[block["tool_use_id"]] = content
         return found
 
-    def raw(self):
-        """The whole body as JSON text, for "appears nowhere" checks."""
-        return json.dumps(self.body, ensure_ascii=False)
+    def excerpts(self, words):
+        """Where `words` stand anywhere in the body, each with what is around it; empty when the model cannot have seen them."""
+        text = json.dumps(self.body, ensure_ascii=False)
+        found = re.finditer(re.escape(words), text)
+        return [text[max(0, match.start() - 60) : match.end() + 60] for match in found]
 
 
 def kind_of(path, body):

@@ -35,7 +35,7 @@ class PromptHook(unittest.TestCase):
             self.assertEqual(hook["stderr"], "")
             notice = answer["systemMessage"]
             self.assertEqual(len(notice.splitlines()), 1, notice)
-            self.assertNotIn(notice, box.api.main()[-1].raw(), "the notice is for the person, not for the model")
+            self.assertEqual(box.api.main()[-1].excerpts(notice), [], "the notice is for the person, not for the model")
 
     def test_prompts_that_are_no_task_get_nothing(self):
         with Sandbox() as box:

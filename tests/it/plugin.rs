@@ -256,12 +256,13 @@ fn only_one_object_of_a_successful_program_reaches_the_model() {
     for (body, expected) in [
         ("read -r line; echo \"$line\"", "{\"prompt\": 1}\n"),
         ("exit 0", ""),
-        ("echo '{}'; exit 1", ""),
+        ("echo '{ hello }'", ""),
+        ("echo '{\"a\": 1}'; exit 1", ""),
         ("echo refuse >&2; exit 2", ""),
-        ("echo '{}'; kill -KILL $$", ""),
+        ("echo '{\"a\": 1}'; kill -KILL $$", ""),
         ("echo hello", ""),
         ("printf '{\"half\": '", ""),
-        ("echo hello; echo '{}'", ""),
+        ("echo hello; echo '{\"a\": 1}'", ""),
     ] {
         launcher.script("own/context-packer-bin", body);
         let output = launcher.run(&["hook"]).stdin("{\"prompt\": 1}\n").run();
@@ -309,7 +310,9 @@ fn the_built_folder_is_a_marketplace_whose_launcher_runs_the_program() {
     let marketplace: Value = serde_json::from_slice(&marketplace).unwrap();
     assert_eq!(marketplace["plugins"][0]["source"], "./");
     let launcher = out.join("bin/context-packer");
-    let version = Packer::of(Command::new(launcher)).args(&["--version"]).run();
+    let mut launcher = Command::new(launcher);
+    launcher.env_clear();
+    let version = Packer::of(launcher).args(&["--version"]).run();
     assert_eq!(version.expect_code(0), concat!("context-packer ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
