@@ -74,9 +74,12 @@ class PromptHook(unittest.TestCase):
     def test_the_largest_answer_arrives_whole(self):
         # Over 10,000 characters the client would put the text into a file and show the model its first 2 KB.
         with Sandbox() as box:
-            for number in range(25):
+            for number in range(20):
                 lines = (f"retry_backoff_{number}_{line} = client_fix(backoff, retry)  # \u00e9\u6f22" for line in range(120))
                 (box.project / f"src/client_{number}.py").write_text("\n".join(lines))
+                # Most files hold none of the words, or the words would tell no file from another.
+                for other in ("menu", "chart"):
+                    (box.project / f"src/{other}_{number}.py").write_text(f"{other} = {number}\n")
             box.install_plugin("hook_limit=20", "hook_code=10")
             (hook,) = box.prompt(TASK).hooks("UserPromptSubmit")
             given = json.loads(hook["stdout"])["hookSpecificOutput"]["additionalContext"]
