@@ -71,6 +71,16 @@ class PromptHook(unittest.TestCase):
             box.prompt(TASK)
             self.assertEqual(len(self.added(box)), 1, "a new session knows nothing of the list yet")
 
+    def test_the_list_is_given_again_after_a_compaction(self):
+        with Sandbox() as box:
+            box.install_plugin()
+            with box.session() as session:
+                session.send(TASK)
+                session.send("/compact")
+                session.send(TASK)
+            (text,) = self.added(box)
+            self.assertIn(WANTED, text)
+
     def test_the_largest_answer_arrives_whole(self):
         # Over 10,000 characters the client would put the text into a file and show the model its first 2 KB.
         with Sandbox() as box:

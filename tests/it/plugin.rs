@@ -123,7 +123,8 @@ fn options_use_only_keys_that_older_clients_accept() {
 #[test]
 fn the_client_ends_the_hook_later_than_the_hook_ends_itself() {
     let hooks = json("plugin/hooks/hooks.json");
-    let timeout_ms = commands(&hooks)[0].1["timeout"].as_u64().unwrap() * 1000;
+    let prompt = &hooks["hooks"]["UserPromptSubmit"][0]["hooks"][0];
+    let timeout_ms = prompt["timeout"].as_u64().unwrap() * 1000;
     assert!(config::HOOK_DEADLINE_MS.max < timeout_ms);
 }
 
