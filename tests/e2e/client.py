@@ -128,7 +128,7 @@ class Sandbox:
             "LANG": "C.UTF-8",
             "ANTHROPIC_BASE_URL": self.api.url,
             "ANTHROPIC_API_KEY": "sk-fake",
-            # Nothing but loopback can be reached: port 9 answers no one.
+            # HTTPS to anywhere else fails at once: port 9 answers no one.
             "HTTPS_PROXY": "http://127.0.0.1:9",
             "NO_PROXY": "127.0.0.1",
             "DISABLE_AUTOUPDATER": "1",
