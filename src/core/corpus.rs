@@ -181,7 +181,9 @@ impl<'q> Matcher<'q> {
             let starts = block_starts(text, start);
             length += starts.words.count_ones();
             for at in bits(starts.words).map(|bit| start + bit) {
-                if self.term_starts.contain(first_of_word(text, at)) {
+                if self.term_starts.may_contain(text, at)
+                    && self.term_starts.contain(first_of_word(text, at))
+                {
                     self.count_term(text, at, scratch);
                 }
             }
@@ -374,16 +376,19 @@ fn skip_space(text: &[u8], from: usize) -> usize {
     from + text[from..].iter().take_while(|b| is_space(b)).count()
 }
 
-/// A filter on the first four bytes of words, letter case aside: one bit for each of 2^16 hashes of them.
+/// A filter on how words start, letter case aside: first on two bytes, then on four.
 ///
 /// What [`tokenize::stem`] may do to a word decides which four bytes the words of a stem can start with.
 struct Starts {
+    /// Per first byte (five bits of it), the second bytes: small enough to stay at hand for every word of a project.
+    pairs: [u32; 32],
+    /// One bit for each of 2^16 hashes of four bytes.
     bits: Box<[u64; 1024]>,
 }
 
 impl Starts {
     fn new() -> Starts {
-        Starts { bits: Box::new([0; 1024]) }
+        Starts { pairs: [0; 32], bits: Box::new([0; 1024]) }
     }
 
     /// Lets every word through that has one of these stems.
@@ -426,8 +431,18 @@ impl Starts {
     }
 
     fn insert(&mut self, first: [u8; 4]) {
+        // Whatever follows a word of one byte, the longer look decides.
+        let second = if first[1] == 0 { u32::MAX } else { 1 << (first[1] & 31) };
+        self.pairs[usize::from(first[0] & 31)] |= second;
         let hash = hash(first);
         self.bits[hash >> 6] |= 1 << (hash & 63);
+    }
+
+    /// By the first two bytes alone.
+    #[inline]
+    fn may_contain(&self, text: &[u8], at: usize) -> bool {
+        let second = text.get(at + 1).copied().unwrap_or(0);
+        self.pairs[usize::from(text[at] & 31)] >> (second & 31) & 1 == 1
     }
 
     #[inline]

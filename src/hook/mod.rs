@@ -6,6 +6,7 @@
 pub mod journal;
 pub mod prompt;
 pub mod session;
+pub mod start;
 pub mod submit;
 pub mod wire;
 

@@ -36,6 +36,12 @@ impl Session {
         repeats
     }
 
+    /// Forgets the last list: the conversation does not hold it any more.
+    pub fn forget(&self) {
+        // A session that was told nothing yet has no file.
+        let _ = fs::remove_file(&self.file);
+    }
+
     fn forget_old_sessions(&self) {
         let Some(entries) = self.file.parent().and_then(|folder| fs::read_dir(folder).ok()) else {
             return;

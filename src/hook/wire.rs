@@ -13,7 +13,8 @@ pub struct Input {
     pub cwd: Option<String>,
     /// `UserPromptSubmit`: what was typed, or what a machine wrote in its place.
     pub prompt: Option<String>,
-    /// Who wrote the prompt; declared by 2.1.287 and later, rarely sent.
+    /// `UserPromptSubmit`: who wrote the prompt; declared by 2.1.287 and later, rarely sent. `SessionStart`: what
+    /// the session starts from (`startup`, `resume`, `clear`, `compact`, `fork`).
     pub source: Option<String>,
 }
 

@@ -84,7 +84,7 @@ impl Repo {
         command.current_dir(&self.root).env_clear().env("HOME", self.home());
         command.env("PATH", std::env::var_os("PATH").unwrap());
         command.env("GIT_CONFIG_NOSYSTEM", "1");
-        Packer { command, stdin: Vec::new() }
+        Packer::of(command)
     }
 
     /// `context-packer pack TASK ARGS…`
@@ -106,6 +106,11 @@ pub struct Packer {
 }
 
 impl Packer {
+    /// A run of another program, to be completed and started in the same way.
+    pub fn of(command: Command) -> Packer {
+        Packer { command, stdin: Vec::new() }
+    }
+
     pub fn args(mut self, args: &[&str]) -> Packer {
         self.command.args(args);
         self

@@ -6,5 +6,6 @@ mod cli;
 mod harness;
 mod hook;
 mod pack;
+mod plugin;
 mod reports;
 mod tidy;
