@@ -229,6 +229,7 @@ impl<'q> Matcher<'q> {
             return;
         }
         if at >= *definitions_from
+            && self.keyword_starts.may_contain(text, at)
             && self.keyword_starts.contain(four_bytes(text, at))
             && let Some((start, end)) = defined_name(text, at)
         {
@@ -238,7 +239,9 @@ impl<'q> Matcher<'q> {
     }
 
     fn count_identifier(&self, text: &[u8], at: usize, scratch: &mut Scratch) {
-        if !self.identifier_starts.contain(four_bytes(text, at)) {
+        if !self.identifier_starts.may_contain(text, at)
+            || !self.identifier_starts.contain(four_bytes(text, at))
+        {
             return;
         }
         let end = tokenize::identifier_end(text, at);
