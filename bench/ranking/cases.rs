@@ -90,20 +90,38 @@ fn load_repository(
             .iter()
             .find(|change| change.commit.starts_with(&task.commit))
             .with_context(|| format!("{repo} has no commit {}", task.commit))?;
-        let parent = change.parent.clone().with_context(|| format!("{} has no parent", task.commit))?;
+        let parent =
+            change.parent.clone().with_context(|| format!("{} has no parent", task.commit))?;
         let text = task.prompt.clone().unwrap_or_else(|| mine::task(&change.subject));
         let mut files = clones::tree(&git_dir, &parent)?;
         files.retain(|f| f.bytes <= candidates.max_bytes && candidates.extensions.contain(&f.path));
         let query = query::query(&text);
         let answer = mine::answer(change);
-        outlines.push(Outline { commit: change.commit.clone(), parent, text, answer, query, files });
+        outlines.push(Outline {
+            commit: change.commit.clone(),
+            parent,
+            text,
+            answer,
+            query,
+            files,
+        });
     }
     let counted = count(&git_dir, &outlines)?;
     let cases = outlines.into_iter().zip(counted).map(|(outline, (corpus, first))| {
         let log = clones::history_log(&git_dir, &outline.parent, MAX_COMMITS)?;
         let history = history::parse(&log, &corpus.documents, &Default::default());
         let Outline { commit, parent, text, answer, query, .. } = outline;
-        Ok(Case { repo: repo.to_owned(), commit, parent, text, answer, query, corpus, history, first })
+        Ok(Case {
+            repo: repo.to_owned(),
+            commit,
+            parent,
+            text,
+            answer,
+            query,
+            corpus,
+            history,
+            first,
+        })
     });
     cases.collect()
 }

@@ -134,8 +134,7 @@ pub struct TreeFile {
 /// The regular files of a commit's tree whose size is known, sorted by path.
 pub fn tree(git_dir: &Path, commit: &str) -> Result<Vec<TreeFile>> {
     let listing = output(git_dir, &["ls-tree", "-r", "-l", "-z", commit])?;
-    let mut files: Vec<TreeFile> =
-        listing.split(|&b| b == 0).filter_map(tree_file).collect();
+    let mut files: Vec<TreeFile> = listing.split(|&b| b == 0).filter_map(tree_file).collect();
     files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }

@@ -120,7 +120,8 @@ fn mine_all(options: &Options) -> Result<()> {
     let path = options.definitions.join("repositories.jsonl");
     for repository in tasks::read_lines::<tasks::Repository>(&path)? {
         let repo = repository.repo;
-        let git_dir = clones::find(&options.clones, &repo).with_context(|| format!("no clone of {repo}"))?;
+        let git_dir =
+            clones::find(&options.clones, &repo).with_context(|| format!("no clone of {repo}"))?;
         let commits = mine::mine(&git_dir, &repository.head)?;
         let mut commits = commits.into_iter().map(|id| id[..12].to_owned());
         let [dev, test, extra] = mine::SPLITS.map(|(_, n)| commits.by_ref().take(n).collect());

@@ -56,7 +56,9 @@ impl Options {
         let mut parser = lexopt::Parser::from_env();
         while let Some(argument) = parser.next()? {
             match argument {
-                Value(folder) if options.clones.as_os_str().is_empty() => options.clones = folder.into(),
+                Value(folder) if options.clones.as_os_str().is_empty() => {
+                    options.clones = folder.into()
+                }
                 Long("definitions") => options.definitions = parser.value()?.into(),
                 Long("tasks") => options.tasks = list(&mut parser, ',')?,
                 Long("split") => options.selection.splits = list(&mut parser, ',')?,
@@ -64,7 +66,9 @@ impl Options {
                 Long("repos") => options.selection.repos = list(&mut parser, ',')?,
                 Long("per-repo") => options.selection.per_repo = parser.value()?.parse()?,
                 Long("systems") => options.systems = list(&mut parser, ';')?,
-                Long("extensions") => options.candidates.extensions = extensions(&parser.value()?.string()?)?,
+                Long("extensions") => {
+                    options.candidates.extensions = extensions(&parser.value()?.string()?)?
+                }
                 Long("max-bytes") => options.candidates.max_bytes = parser.value()?.parse()?,
                 Long("by-repository") => options.by_repository = true,
                 Long("misses") => options.misses = true,

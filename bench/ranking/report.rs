@@ -73,7 +73,8 @@ pub fn by_repository(cases: &[Case], rows: &[Row]) -> String {
         for row in rows {
             for cut in [5, 10] {
                 let of = |&k: &usize| recall(&row.places[k], cut, Column::All);
-                let _ = write!(text, " {:.2} |", mean(&at.iter().filter_map(of).collect::<Vec<_>>()));
+                let _ =
+                    write!(text, " {:.2} |", mean(&at.iter().filter_map(of).collect::<Vec<_>>()));
             }
         }
         text.push('\n');

@@ -44,7 +44,8 @@ impl System {
             }
         };
         for change in changes.split(',').filter(|change| !change.is_empty()) {
-            let (key, value) = change.split_once('=').context("weights are changed by name=number")?;
+            let (key, value) =
+                change.split_once('=').context("weights are changed by name=number")?;
             let value = value.parse().with_context(|| change.to_owned())?;
             match weight(&mut weights, key) {
                 Some(weight) => *weight = value,
@@ -94,8 +95,22 @@ impl System {
 
 /// The names of the weights, in the order in which they are tuned.
 pub const WEIGHTS: &[&str] = &[
-    "history", "path", "identifiers", "coverage", "recency", "cochange", "test", "stop", "long_task", "k1", "b",
-    "path_k1", "basename", "definitions", "foreign", "recency_half", "churn",
+    "history",
+    "path",
+    "identifiers",
+    "coverage",
+    "recency",
+    "cochange",
+    "test",
+    "stop",
+    "long_task",
+    "k1",
+    "b",
+    "path_k1",
+    "basename",
+    "foreign",
+    "recency_half",
+    "churn",
 ];
 
 /// A weight by name.
@@ -109,7 +124,6 @@ pub fn weight<'a>(weights: &'a mut Weights, name: &str) -> Option<&'a mut f64> {
         "path" => &mut weights.path,
         "basename" => &mut weights.basename,
         "history" => &mut weights.history,
-        "definitions" => &mut weights.definitions,
         "identifiers" => &mut weights.identifiers,
         "coverage" => &mut weights.coverage,
         "test" => &mut weights.test,

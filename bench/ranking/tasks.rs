@@ -68,7 +68,9 @@ pub type Tasks = BTreeMap<String, Vec<Task>>;
 pub fn read_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.map(|line| serde_json::from_str(line).with_context(|| path.display().to_string())).collect()
+    lines
+        .map(|line| serde_json::from_str(line).with_context(|| path.display().to_string()))
+        .collect()
 }
 
 /// The mined tasks of a selection.
@@ -76,7 +78,8 @@ pub fn subjects(definitions: &Path, selection: &Selection) -> Result<Tasks> {
     let repositories: Vec<Repository> = read_lines(&definitions.join("repositories.jsonl"))?;
     let mined: Vec<Subjects> = read_lines(&definitions.join("subjects.jsonl"))?;
     let is_in_set = |repo: &str| {
-        selection.set == "all" || repositories.iter().any(|r| r.repo == repo && r.set == selection.set)
+        selection.set == "all"
+            || repositories.iter().any(|r| r.repo == repo && r.set == selection.set)
     };
     let mut tasks = Tasks::new();
     for subjects in mined.iter().filter(|subjects| is_in_set(&subjects.repo)) {
@@ -101,7 +104,14 @@ pub fn requests(path: &Path, selection: &Selection) -> Result<Tasks> {
 }
 
 impl Selection {
-    fn add(&self, tasks: &mut Tasks, repo: &str, split: &str, commit: &str, prompt: Option<String>) {
+    fn add(
+        &self,
+        tasks: &mut Tasks,
+        repo: &str,
+        split: &str,
+        commit: &str,
+        prompt: Option<String>,
+    ) {
         let is_named = |names: &[String], name: &str| names.iter().any(|n| n == name);
         if is_named(&self.splits, split) && (self.repos.is_empty() || is_named(&self.repos, repo)) {
             let of_repo = tasks.entry(repo.to_owned()).or_default();
