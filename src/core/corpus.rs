@@ -49,8 +49,6 @@ pub struct Corpus {
     pub documents: Vec<Document>,
     /// Per term of the query: its stem's occurrences.
     pub body: Vec<Vec<Posting>>,
-    /// Per term of the query: occurrences in names that the document defines.
-    pub definitions: Vec<Vec<Posting>>,
     /// Per identifier of the query: occurrences of the whole identifier, letter case aside.
     pub identifiers: Vec<Vec<Posting>>,
 }
@@ -62,7 +60,6 @@ impl Corpus {
         Corpus {
             documents: Vec::new(),
             body: vec![Vec::new(); query.terms.len()],
-            definitions: vec![Vec::new(); query.terms.len()],
             identifiers: vec![Vec::new(); query.identifiers.len()],
         }
     }
@@ -71,11 +68,9 @@ impl Corpus {
     pub fn push(&mut self, path: Vec<u8>, counts: &Counts) {
         let document = self.documents.len() as u32;
         self.documents.push(Document { path, length: counts.length, kind: counts.kind });
-        for (list, field) in [
-            (&counts.body, &mut self.body),
-            (&counts.definitions, &mut self.definitions),
-            (&counts.identifiers, &mut self.identifiers),
-        ] {
+        for (list, field) in
+            [(&counts.body, &mut self.body), (&counts.identifiers, &mut self.identifiers)]
+        {
             for &(term, count) in list {
                 field[term as usize].push(Posting { document, count });
             }
@@ -92,8 +87,6 @@ pub struct Counts {
     pub kind: Kind,
     /// Per stem.
     pub body: Vec<(u32, u32)>,
-    /// Per stem, in defined names.
-    pub definitions: Vec<(u32, u32)>,
     /// Per whole identifier.
     pub identifiers: Vec<(u32, u32)>,
 }
@@ -102,33 +95,11 @@ pub struct Counts {
 pub struct Matcher<'q> {
     terms: HashMap<&'q [u8], u32>,
     identifiers: HashMap<&'q [u8], u32>,
-    /// How words of the stems, the identifiers, and the keywords that define a name start.
+    /// How words of the stems, and identifiers, start.
     term_starts: Starts,
     identifier_starts: Starts,
-    keyword_starts: Starts,
     has_wide_terms: bool,
 }
-
-/// Keywords that are followed by the name they define, in any of the usual languages.
-const DEFINING: &[&[u8]] = &[
-    b"fn",
-    b"func",
-    b"def",
-    b"class",
-    b"struct",
-    b"enum",
-    b"trait",
-    b"interface",
-    b"type",
-    b"impl",
-    b"const",
-    b"let",
-    b"var",
-    b"function",
-    b"module",
-    b"mod",
-    b"macro_rules!",
-];
 
 impl<'q> Matcher<'q> {
     /// Compiles a query.
@@ -141,7 +112,6 @@ impl<'q> Matcher<'q> {
             identifiers,
             term_starts: Starts::of_stems(query.terms.iter().map(|term| term.stem.as_slice())),
             identifier_starts: Starts::of_names(query.identifiers.iter().map(Vec::as_slice)),
-            keyword_starts: Starts::of_names(DEFINING.iter().copied()),
             has_wide_terms: query.terms.iter().any(|term| !term.stem.is_ascii()),
         }
     }
@@ -162,21 +132,13 @@ impl<'q> Matcher<'q> {
                 }
             });
         }
-        Counts {
-            length,
-            kind,
-            body: scratch.body.take(),
-            definitions: scratch.definitions.take(),
-            identifiers: scratch.identifiers.take(),
-        }
+        Counts { length, kind, body: scratch.body.take(), identifiers: scratch.identifiers.take() }
     }
 
     /// The pass over the bytes: where words start is found for 64 bytes at a time, and nearly every word is dismissed
     /// by its first four bytes.
     fn count_words(&self, text: &[u8], scratch: &mut Scratch) -> u32 {
         let mut length = 0;
-        // Where the search for the next definition goes on; matches do not overlap.
-        let mut definitions_from = 0;
         for start in (0..text.len()).step_by(BLOCK_BYTES) {
             let starts = block_starts(text, start);
             length += starts.words.count_ones();
@@ -187,54 +149,33 @@ impl<'q> Matcher<'q> {
                     self.count_term(text, at, scratch);
                 }
             }
-            for at in bits(starts.identifiers).map(|bit| start + bit) {
-                self.at_identifier(text, at, &mut definitions_from, scratch);
+            // Most tasks name no identifier.
+            if !self.identifiers.is_empty() {
+                for at in bits(starts.identifiers).map(|bit| start + bit) {
+                    self.at_identifier(text, at, scratch);
+                }
             }
         }
         length
     }
 
     fn count_term(&self, text: &[u8], start: usize, scratch: &mut Scratch) {
-        if let Some(term) = self.term_at(text, start, &mut scratch.word) {
-            scratch.body.add(term);
-        }
-    }
-
-    fn term_at(&self, text: &[u8], start: usize, word: &mut Vec<u8>) -> Option<u32> {
         let end = tokenize::word_end(text, start);
-        if end - start > MAX_WORD_BYTES {
-            return None;
+        if end - start <= MAX_WORD_BYTES {
+            scratch.word.clear();
+            scratch.word.extend(text[start..end].iter().map(u8::to_ascii_lowercase));
+            tokenize::stem_in_place(&mut scratch.word);
+            if let Some(&term) = self.terms.get(scratch.word.as_slice()) {
+                scratch.body.add(term);
+            }
         }
-        word.clear();
-        word.extend(text[start..end].iter().map(u8::to_ascii_lowercase));
-        tokenize::stem_in_place(word);
-        self.terms.get(word.as_slice()).copied()
     }
 
     /// At a byte where an identifier may start: not a digit, and no identifier character but digits before it.
-    fn at_identifier(
-        &self,
-        text: &[u8],
-        at: usize,
-        definitions_from: &mut usize,
-        scratch: &mut Scratch,
-    ) {
+    fn at_identifier(&self, text: &[u8], at: usize, scratch: &mut Scratch) {
         let follows_digit = at > 0 && CLASS[text[at - 1] as usize] == DIGIT;
-        if follows_digit && !follows_digits_alone(text, at) {
-            return;
-        }
-        self.count_identifier(text, at, scratch);
-        // A keyword is a word of its own.
-        if follows_digit {
-            return;
-        }
-        if at >= *definitions_from
-            && self.keyword_starts.may_contain(text, at)
-            && self.keyword_starts.contain(four_bytes(text, at))
-            && let Some((start, end)) = defined_name(text, at)
-        {
-            *definitions_from = end;
-            self.count_definition(text, start, end, scratch);
+        if !follows_digit || follows_digits_alone(text, at) {
+            self.count_identifier(text, at, scratch);
         }
     }
 
@@ -250,14 +191,6 @@ impl<'q> Matcher<'q> {
             scratch.word.extend(text[at..end].iter().map(u8::to_ascii_lowercase));
             if let Some(&identifier) = self.identifiers.get(scratch.word.as_slice()) {
                 scratch.identifiers.add(identifier);
-            }
-        }
-    }
-
-    fn count_definition(&self, text: &[u8], start: usize, end: usize, scratch: &mut Scratch) {
-        for word in tokenize::words(&text[..end][start..]) {
-            if let Some(term) = self.term_at(&text[..end], start + word.start, &mut scratch.word) {
-                scratch.definitions.add(term);
             }
         }
     }
@@ -342,41 +275,6 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 fn follows_digits_alone(text: &[u8], at: usize) -> bool {
     let digits = text[..at].iter().rev().take_while(|&&b| CLASS[b as usize] == DIGIT).count();
     at == digits || CLASS[text[at - digits - 1] as usize] & IDENTIFIER == 0
-}
-
-/// The name defined by the keyword at `at`, if there is one there: `fn name`, `func (r *T) name`.
-fn defined_name(text: &[u8], at: usize) -> Option<(usize, usize)> {
-    if text[..at].last().is_some_and(|b| !b.is_ascii()) && ends_in_letter(&text[..at]) {
-        return None;
-    }
-    let keyword = DEFINING.iter().find(|k| {
-        let word = k.strip_suffix(b"!").unwrap_or(k);
-        text[at..].starts_with(k) && tokenize::identifier_end(text, at) == at + word.len()
-    })?;
-    let space = at + keyword.len();
-    let mut name = skip_space(text, space);
-    if name == space {
-        return None;
-    }
-    if text.get(name) == Some(&b'(') {
-        let close = memchr::memchr(b')', &text[name..])?;
-        name = skip_space(text, name + close + 1);
-    }
-    let class = tokenize::class_at(text, name);
-    if class & IDENTIFIER == 0 || class == DIGIT {
-        return None;
-    }
-    Some((name, tokenize::identifier_end(text, name)))
-}
-
-fn ends_in_letter(text: &[u8]) -> bool {
-    let (last, _) = bstr::decode_last_utf8(text);
-    last.is_some_and(char::is_alphanumeric)
-}
-
-fn skip_space(text: &[u8], from: usize) -> usize {
-    let is_space = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r' | 0x1c..=0x1f);
-    from + text[from..].iter().take_while(|b| is_space(b)).count()
 }
 
 /// A filter on how words start, letter case aside: first on two bytes, then on four.
@@ -500,14 +398,12 @@ fn first_of_word(text: &[u8], at: usize) -> [u8; 4] {
 pub struct Scratch {
     word: Vec<u8>,
     body: Tally,
-    definitions: Tally,
     identifiers: Tally,
 }
 
 impl Scratch {
     fn reset(&mut self, terms: usize, identifiers: usize) {
         self.body.counts.resize(terms, 0);
-        self.definitions.counts.resize(terms, 0);
         self.identifiers.counts.resize(identifiers, 0);
     }
 }

@@ -29,8 +29,6 @@ pub struct Weights {
     pub basename: f64,
     /// Of subjects of past commits.
     pub history: f64,
-    /// Of names the file defines.
-    pub definitions: f64,
     /// Of whole identifiers.
     pub identifiers: f64,
     /// How much more a document counts that holds every term.
@@ -61,7 +59,6 @@ impl Weights {
         path: 1.25,
         basename: 0.15,
         history: 1.7,
-        definitions: 0.1,
         identifiers: 1.2,
         coverage: 0.4,
         test: -0.05,
@@ -244,7 +241,6 @@ impl Fields<'_> {
         let mut path = flat.score(&self.paths.path, terms, n, &[]);
         let basename = flat.score(&self.paths.basename, terms, n, &[]);
         let history = weights.text.score(&self.past.subjects, terms, n, &touches);
-        let definitions = Bm25 { k1: 1.0, b: 0.0 }.score(&self.corpus.definitions, terms, n, &[]);
         let ones = vec![1.0; self.query.identifiers.len()];
         let identifiers = weights.text.score(&self.corpus.identifiers, &ones, n, &lengths);
         for (path, basename) in path.iter_mut().zip(basename) {
@@ -255,7 +251,6 @@ impl Fields<'_> {
                 body[d]
                     + path[d]
                     + calm * weights.history * history[d]
-                    + weights.definitions * definitions[d]
                     + weights.identifiers * identifiers[d]
             })
             .collect();

@@ -1,0 +1,177 @@
+//! Tasks made ready to rank: the project as it stood at the parent, counted for the task, and its past.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context as _, Result};
+use context_packer::core::corpus::{Corpus, Counts, Kind, Matcher, Scratch};
+use context_packer::core::history::{History, MAX_COMMITS};
+use context_packer::core::query::{self, Query};
+use context_packer::project::files::Extensions;
+use context_packer::project::history;
+
+use crate::clones::{self, TreeFile};
+use crate::first_bm25::{FirstCounter, FirstCounts};
+use crate::mine;
+use crate::tasks::{Task, Tasks};
+
+/// What is ranked.
+#[derive(Debug, Clone)]
+pub struct Candidates {
+    pub extensions: Extensions,
+    pub max_bytes: u64,
+}
+
+/// A task with everything a ranking needs.
+pub struct Case {
+    pub repo: String,
+    pub commit: String,
+    pub parent: String,
+    pub text: String,
+    /// The files the commit modified.
+    pub answer: Vec<Vec<u8>>,
+    pub query: Query,
+    pub corpus: Corpus,
+    pub history: History,
+    /// For the first context-packer's ranking, over the same files.
+    pub first: FirstCounts,
+}
+
+/// Loads all tasks, repositories side by side. Says on `progress` which repository has no clone.
+pub fn load(
+    clones: &Path,
+    tasks: &Tasks,
+    candidates: &Candidates,
+    progress: impl Fn(&str) + Sync,
+) -> Result<Vec<Case>> {
+    let work: Vec<(&String, &Vec<Task>)> = tasks.iter().collect();
+    let cursor = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Result<Vec<Case>>)>> = Mutex::default();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let at = cursor.fetch_add(1, Ordering::Relaxed);
+                    let Some((repo, tasks)) = work.get(at) else { break };
+                    let cases = load_repository(clones, repo, tasks, candidates);
+                    progress(repo);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((at, cases));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(at, _)| *at);
+    let mut all = Vec::new();
+    for (_, cases) in done {
+        all.extend(cases?);
+    }
+    Ok(all)
+}
+
+fn load_repository(
+    clones: &Path,
+    repo: &str,
+    tasks: &[Task],
+    candidates: &Candidates,
+) -> Result<Vec<Case>> {
+    let git_dir = clones::find(clones, repo)
+        .with_context(|| format!("no clone of {repo} in {}", clones.display()))?;
+    let commits: Vec<&str> = tasks.iter().map(|task| task.commit.as_str()).collect();
+    let changes = clones::changes_of(&git_dir, &commits)?;
+    let mut outlines = Vec::new();
+    for task in tasks {
+        let change = changes
+            .iter()
+            .find(|change| change.commit.starts_with(&task.commit))
+            .with_context(|| format!("{repo} has no commit {}", task.commit))?;
+        let parent =
+            change.parent.clone().with_context(|| format!("{} has no parent", task.commit))?;
+        let text = task.prompt.clone().unwrap_or_else(|| mine::task(&change.subject));
+        let mut files = clones::tree(&git_dir, &parent)?;
+        files.retain(|f| f.bytes <= candidates.max_bytes && candidates.extensions.contain(&f.path));
+        let query = query::query(&text);
+        let answer = mine::answer(change);
+        outlines.push(Outline {
+            commit: change.commit.clone(),
+            parent,
+            text,
+            answer,
+            query,
+            files,
+        });
+    }
+    let counted = count(&git_dir, &outlines)?;
+    let cases = outlines.into_iter().zip(counted).map(|(outline, (corpus, first))| {
+        let log = clones::history_log(&git_dir, &outline.parent, MAX_COMMITS)?;
+        let history = history::parse(&log, &corpus.documents, &Default::default());
+        let Outline { commit, parent, text, answer, query, .. } = outline;
+        Ok(Case {
+            repo: repo.to_owned(),
+            commit,
+            parent,
+            text,
+            answer,
+            query,
+            corpus,
+            history,
+            first,
+        })
+    });
+    cases.collect()
+}
+
+/// A task before its files are read.
+struct Outline {
+    commit: String,
+    parent: String,
+    text: String,
+    answer: Vec<Vec<u8>>,
+    query: Query,
+    files: Vec<TreeFile>,
+}
+
+/// Reads every blob once and counts it for each task that has it.
+fn count(git_dir: &Path, outlines: &[Outline]) -> Result<Vec<(Corpus, FirstCounts)>> {
+    let mut uses: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+    let mut blobs: Vec<&str> = Vec::new();
+    for (task, outline) in outlines.iter().enumerate() {
+        for (file, TreeFile { blob, .. }) in outline.files.iter().enumerate() {
+            let uses = uses.entry(blob).or_default();
+            if uses.is_empty() {
+                blobs.push(blob);
+            }
+            uses.push((task, file));
+        }
+    }
+    let matchers: Vec<Matcher<'_>> = outlines.iter().map(|o| Matcher::new(&o.query)).collect();
+    let firsts: Vec<FirstCounter> = outlines.iter().map(|o| FirstCounter::new(&o.text)).collect();
+    let mut counts: Vec<Vec<Option<(Counts, Counts)>>> =
+        outlines.iter().map(|o| vec![None; o.files.len()]).collect();
+    let mut scratch = Scratch::default();
+    clones::read_blobs(git_dir, &blobs, |at, bytes| {
+        for &(task, file) in &uses[blobs[at]] {
+            let counted = matchers[task].count(bytes, &mut scratch);
+            if counted.kind != Kind::Binary {
+                counts[task][file] = Some((counted, firsts[task].count(bytes)));
+            }
+        }
+    })?;
+    let collected = outlines.iter().zip(counts).zip(&firsts).map(|((outline, counts), first)| {
+        let mut corpus = Corpus::new(&outline.query);
+        let mut all_first = first.empty();
+        for (file, counts) in outline.files.iter().zip(counts) {
+            if let Some((counts, first_counts)) = counts {
+                corpus.push(file.path.clone(), &counts);
+                all_first.push(first, &file.path, &first_counts);
+            }
+        }
+        (corpus, all_first)
+    });
+    Ok(collected.collect())
+}
