@@ -85,7 +85,10 @@ pub(super) fn choose(
         .filter(|chosen| folders.iter().any(|folder| chosen.path.starts_with(folder)))
         .ok_or_else(|| {
             let names: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
-            format!("root {argument:?} is no folder inside {}", names.join(" or "))
+            format!(
+                "root {argument:?} is no folder inside {}: name one, or leave it out",
+                names.join(" or ")
+            )
         })
 }
 

@@ -104,7 +104,7 @@ pub(super) enum Line {
 /// # Errors
 /// No JSON, or no message.
 pub(super) fn line(bytes: &[u8]) -> Result<Line, Failure> {
-    let value = serde_json::from_slice(bytes)
+    let value = serde_json::from_slice(bytes.trim_ascii())
         .map_err(|error| Failure::new(None, PARSE_ERROR, format!("not JSON: {error}")))?;
     match value {
         Value::Array(members) => Ok(Line::Batch(members.into_iter().map(message).collect())),
@@ -163,6 +163,7 @@ pub(super) struct ClientCapabilities {
 
 /// Parameters of `tools/call`.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "an object with the name of a tool")]
 pub(super) struct ToolCall {
     pub(super) name: String,
     #[serde(default)]
@@ -172,7 +173,7 @@ pub(super) struct ToolCall {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(super) struct Meta {
     #[serde(default)]
     pub(super) progress_token: Option<Id>,
