@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use super::arguments::Arguments;
 use super::tools::Tool;
@@ -11,6 +12,21 @@ use super::wire::{self, Id};
 /// Calls that run at the same time. A local ranking uses every core by itself; the others are for models, which make
 /// us wait for the network.
 const MAX_RUNNING: usize = 4;
+
+/// Time between the start of a call and its first progress, and from one to the next. Most answers come before the first:
+/// Claude Code (2.1.332, tried) drops the connection when progress arrives in one piece with the answer.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How far a call is.
+#[derive(Debug)]
+pub(super) struct Progress {
+    /// Steps done; grows from one to the next.
+    pub(super) done: u32,
+    /// Steps in all.
+    pub(super) total: u32,
+    /// What is being done.
+    pub(super) message: String,
+}
 
 /// Where an answer goes: to the request of that id, alone or in a batch.
 #[derive(Debug, Clone)]
@@ -34,7 +50,11 @@ pub(super) struct Call {
 pub(super) struct Running {
     number: u64,
     pub(super) address: Address,
-    pub(super) progress_token: Option<Id>,
+    progress_token: Option<Id>,
+    /// The newest, unless it has been told.
+    progress: Option<Progress>,
+    /// When progress was told last; at first, when the call started.
+    told_at: Instant,
     is_cancelled: Arc<AtomicBool>,
 }
 
@@ -81,6 +101,8 @@ impl Calls {
             number: self.n_started,
             address: call.address.clone(),
             progress_token: call.progress_token.clone(),
+            progress: None,
+            told_at: Instant::now(),
             is_cancelled: Arc::new(AtomicBool::new(false)),
         };
         let is_cancelled = running.is_cancelled.clone();
@@ -88,9 +110,31 @@ impl Calls {
         Some(Started { number: self.n_started, call, is_cancelled })
     }
 
-    /// A running call; `None` when it has been cancelled.
-    pub(super) fn running(&self, number: u64) -> Option<&Running> {
-        self.running.iter().find(|call| call.number == number)
+    /// Takes note of progress, which is told when it is due.
+    pub(super) fn note(&mut self, number: u64, progress: Progress) {
+        if let Some(call) = self.running.iter_mut().find(|call| call.number == number)
+            && call.progress_token.is_some()
+        {
+            call.progress = Some(progress);
+        }
+    }
+
+    /// When there is progress to tell.
+    pub(super) fn progress_due(&self) -> Option<Instant> {
+        let due = |call: &Running| call.progress.as_ref().map(|_| call.told_at + PROGRESS_INTERVAL);
+        self.running.iter().filter_map(due).min()
+    }
+
+    /// The progress that is due, with what it is known by.
+    pub(super) fn take_progress(&mut self) -> Vec<(Id, Progress)> {
+        let now = Instant::now();
+        let due = self.running.iter_mut().filter(|call| now >= call.told_at + PROGRESS_INTERVAL);
+        due.filter_map(|call| {
+            let progress = call.progress.take()?;
+            call.told_at = now;
+            Some((call.progress_token.clone()?, progress))
+        })
+        .collect()
     }
 
     /// Takes note that a thread has ended. Its call, unless that has been cancelled.

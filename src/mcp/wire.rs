@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value, json};
 
 use super::arguments::{Kind, Parameter};
+use super::calls::Progress;
 use super::tools::{Answer, Tool};
 
 /// Codes of JSON-RPC 2.0, section 5.1.
@@ -48,7 +49,11 @@ impl Version {
         self.0 >= "2025-03-26"
     }
 
-    fn has_structured_content(self) -> bool {
+    fn has_titles(self) -> bool {
+        self.0 >= "2025-06-18"
+    }
+
+    pub(super) fn has_structured_content(self) -> bool {
         self.0 >= "2025-06-18"
     }
 }
@@ -152,6 +157,13 @@ pub(super) fn params<T: DeserializeOwned>(params: Value) -> Result<T, String> {
 pub(super) struct Initialize {
     pub(super) protocol_version: String,
     pub(super) capabilities: ClientCapabilities,
+    pub(super) client_info: ClientInfo,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ClientInfo {
+    pub(super) name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -274,12 +286,13 @@ pub(super) fn welcome(id: &Id, version: Version, instructions: &str) -> Sent {
 }
 
 /// The answer to `tools/list`.
-pub(super) fn tools(id: &Id, tools: &[Tool], version: Version) -> Sent {
-    let tools: serde_json::Result<Vec<Value>> = tools.iter().map(|t| tool(t, version)).collect();
+pub(super) fn tools(id: &Id, tools: &[Tool], version: Version, is_structured: bool) -> Sent {
+    let tools: serde_json::Result<Vec<Value>> =
+        tools.iter().map(|t| tool(t, version, is_structured)).collect();
     success(id, json!({ "tools": tools? }))
 }
 
-fn tool(tool: &Tool, version: Version) -> serde_json::Result<Value> {
+fn tool(tool: &Tool, version: Version, is_structured: bool) -> serde_json::Result<Value> {
     let mut entry = json!({
         "name": tool.name,
         "description": tool.description,
@@ -294,8 +307,10 @@ fn tool(tool: &Tool, version: Version) -> serde_json::Result<Value> {
             "openWorldHint": tool.is_open_world,
         });
     }
-    if version.has_structured_content() {
+    if version.has_titles() {
         entry["title"] = json!(tool.title);
+    }
+    if is_structured {
         entry["outputSchema"] = serde_json::from_str(tool.output_schema)?;
     }
     Ok(entry)
@@ -328,12 +343,9 @@ fn property(parameter: &Parameter) -> Value {
 }
 
 /// The answer to `tools/call`: of a tool that ran, or why it did not, which is for the model to read.
-pub(super) fn tool_result(id: &Id, answer: &Result<Answer, String>, version: Version) -> Sent {
+pub(super) fn tool_result(id: &Id, answer: &Result<Answer, String>, is_structured: bool) -> Sent {
     let (text, structured_content, is_error) = match answer {
-        Ok(answer) => {
-            let structured = version.has_structured_content().then_some(&*answer.structured);
-            (&answer.text, structured, false)
-        }
+        Ok(answer) => (&answer.text, is_structured.then_some(&*answer.structured), false),
         Err(message) => (message, None, true),
     };
     let content = [Text { r#type: "text", text }];
@@ -346,7 +358,8 @@ pub(super) fn ask_for_roots(id: &Id) -> Sent {
 }
 
 /// How far a call is.
-pub(super) fn progress(token: &Id, done: u32, total: u32, message: &str) -> Sent {
+pub(super) fn progress(token: &Id, progress: &Progress) -> Sent {
+    let Progress { done, total, message } = progress;
     serde_json::to_string(&json!({
         "jsonrpc": "2.0",
         "method": "notifications/progress",

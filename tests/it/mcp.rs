@@ -86,6 +86,25 @@ fn a_running_call_that_is_cancelled_is_never_answered() {
 }
 
 #[test]
+fn a_slow_call_tells_progress_before_its_answer() {
+    let repo = project();
+    let mut session = Session::open(slow_git(&repo, "0.8"), &json!({}));
+    for (id, token) in [(1, json!("a token")), (2, json!(7))] {
+        let arguments = json!({ "task": "retry backoff" });
+        let meta = json!({ "progressToken": token });
+        let params = json!({ "name": "pack_context", "arguments": arguments, "_meta": meta });
+        session.request(id, "tools/call", &params);
+        let progress = session.receive();
+        assert_eq!(progress["method"], "notifications/progress");
+        assert_eq!(progress["params"]["progressToken"], token);
+        assert!(progress["params"]["progress"].as_u64() < progress["params"]["total"].as_u64());
+        assert_eq!(session.receive()["id"], id);
+    }
+    session.call(3, &json!({ "task": "retry backoff" }));
+    assert_eq!(session.receive()["id"], 3, "no progress without a token");
+}
+
+#[test]
 fn a_line_of_ten_megabytes() {
     let repo = project();
     let mut session = Session::open(repo.packer(), &json!({}));

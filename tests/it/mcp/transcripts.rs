@@ -93,7 +93,8 @@ transcripts! {
     arguments_are_coerced_or_explained: "arguments",
     explain_and_code: "explain-code",
     batches: "batches",
-    progress_comes_before_the_answer: "progress",
+    a_quick_call_has_no_progress: "progress",
+    a_client_that_shows_json_to_the_model_gets_text: "text-client",
     roots_of_the_client: "roots",
     a_call_cancelled_before_it_starts: "cancelled",
 }
