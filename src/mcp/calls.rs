@@ -14,7 +14,7 @@ use super::wire::{self, Id};
 const MAX_RUNNING: usize = 4;
 
 /// Time between the start of a call and its first progress, and from one to the next. Most answers come before the first:
-/// Claude Code (2.1.332, tried) drops the connection when progress arrives in one piece with the answer.
+/// Claude Code (2.1.332, tried) takes progress that arrives in one piece with the answer for a connection error.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How far a call is.

@@ -23,8 +23,9 @@ const MAX_LINE_BYTES: u64 = 16 << 20;
 /// clients end a server two seconds after they have closed its input.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Clients that show the model structured content in place of the text, which says the same in a fifth of the tokens:
-/// they get the text alone. Claude Code 2.1.332 does so (tried), Codex by its source, opencode since its pull request 32074.
+/// Clients that show the model structured content in place of the text, which says the same in an eighth of the bytes (567
+/// against 4,629 for ten files of prometheus): they get the text alone. Claude Code 2.1.332 does so (tried), Codex by
+/// its source, opencode since its pull request 32074.
 const TEXT_CLIENTS: &[&str] = &["claude-code", "codex-mcp-client", "opencode"];
 
 enum Event {
