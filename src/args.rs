@@ -20,8 +20,17 @@ pub enum Command {
     Pack(PackArgs),
     /// Answer a hook of Claude Code; settings come from the environment.
     Hook,
+    /// Serve agents over the Model Context Protocol.
+    Mcp(McpArgs),
     /// Say whether and why the hook would speak.
     Doctor(DoctorArgs),
+}
+
+/// `context-packer mcp`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct McpArgs {
+    /// The project, whatever the client says; found from the client's roots or the working directory when absent.
+    pub root: Option<PathBuf>,
 }
 
 /// `context-packer doctor`.
@@ -106,6 +115,17 @@ const HOOK: Subcommand = Subcommand {
     flags: &[],
 };
 
+const MCP: Subcommand = Subcommand {
+    name: "mcp",
+    positional: "",
+    about: "serve agents over the Model Context Protocol on standard input and output",
+    flags: &[option(
+        "root",
+        "DIR",
+        "the project (default: the client's roots, else found from the working directory)",
+    )],
+};
+
 const DOCTOR: Subcommand = Subcommand {
     name: "doctor",
     positional: "[\"<prompt>\"]",
@@ -113,7 +133,7 @@ const DOCTOR: Subcommand = Subcommand {
     flags: &[ROOT],
 };
 
-const SUBCOMMANDS: &[&Subcommand] = &[&PACK, &HOOK, &DOCTOR];
+const SUBCOMMANDS: &[&Subcommand] = &[&PACK, &HOOK, &MCP, &DOCTOR];
 
 /// Reads the command line, program name first.
 ///
@@ -140,6 +160,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
     match subcommand.name {
         "pack" => pack(&given).map(Command::Pack),
         "hook" => Ok(Command::Hook),
+        "mcp" => Ok(Command::Mcp(McpArgs { root: given.path("root") })),
         "doctor" => {
             Ok(Command::Doctor(DoctorArgs { prompt: given.rest(), root: given.path("root") }))
         }

@@ -25,6 +25,7 @@ pub mod cmd;
 pub mod config;
 pub mod core;
 pub mod hook;
+pub mod mcp;
 pub mod pack;
 pub mod private;
 pub mod project;

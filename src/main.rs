@@ -35,6 +35,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Help(text) => print(&text),
         Command::Version => print(&format!("context-packer {}\n", env!("CARGO_PKG_VERSION"))),
         Command::Pack(args) => cmd::pack::run(&args),
+        Command::Mcp(args) => cmd::mcp::run(args),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Hook => {
             fail_open();

@@ -2,4 +2,5 @@
 
 pub mod doctor;
 pub mod hook;
+pub mod mcp;
 pub mod pack;

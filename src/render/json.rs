@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::pack::{Pack, Pick};
 
@@ -81,12 +82,27 @@ struct SnippetJson<'a> {
     text: String,
 }
 
+/// JSON Schema of [`pack()`] and [`structured`].
+pub const PACK_SCHEMA: &str = include_str!("pack.schema.json");
+
 /// Pretty JSON, with a line break at the end.
 ///
 /// # Errors
 /// None in practice: every value here has a JSON form.
 pub fn pack(pack: &Pack, task: &str, root: &Path) -> serde_json::Result<String> {
-    let json = PackJson {
+    Ok(serde_json::to_string_pretty(&json(pack, task, root))? + "\n")
+}
+
+/// The same on one line, to stand inside another document.
+///
+/// # Errors
+/// As for [`pack()`].
+pub fn structured(pack: &Pack, task: &str, root: &Path) -> serde_json::Result<Box<RawValue>> {
+    to_raw_value(&json(pack, task, root))
+}
+
+fn json<'a>(pack: &'a Pack, task: &'a str, root: &Path) -> PackJson<'a> {
+    PackJson {
         root: root.to_string_lossy().into_owned(),
         provider: "keywords",
         model: None,
@@ -109,8 +125,7 @@ pub fn pack(pack: &Pack, task: &str, root: &Path) -> serde_json::Result<String> 
         cost_usd: Some(0.0),
         warnings: pack.warnings.iter().map(ToString::to_string).collect(),
         snippets: snippets(pack),
-    };
-    Ok(serde_json::to_string_pretty(&json)? + "\n")
+    }
 }
 
 fn file(place: usize, pick: &Pick) -> FileJson<'_> {

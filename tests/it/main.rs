@@ -5,6 +5,7 @@
 mod cli;
 mod harness;
 mod hook;
+mod mcp;
 mod pack;
 mod plugin;
 mod reports;

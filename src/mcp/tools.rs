@@ -1,0 +1,141 @@
+//! The tools: a table of names, words for the model, parameters and functions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde_json::value::RawValue;
+
+use super::Settings;
+use super::arguments::{Arguments, Kind, Parameter};
+use crate::config::Provider;
+use crate::pack::{self, Task};
+use crate::project::root::Root;
+use crate::project::scan;
+use crate::render;
+
+/// What the server says of itself. Clients put it before the model whether or not a tool is used: one sentence.
+pub(super) const INSTRUCTIONS: &str = "When you do not yet know which files of this project a coding task touches, \
+    call pack_context once with the user's request before searching.";
+
+/// One tool. All of them only read.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    /// For people.
+    pub(super) title: &'static str,
+    /// For the model: when to use it and what the answer is worth.
+    pub(super) description: &'static str,
+    pub(super) parameters: &'static [Parameter],
+    /// JSON Schema of the structured answer.
+    pub(super) output_schema: &'static str,
+    /// Whether it may talk to a service outside this machine.
+    pub(super) is_open_world: bool,
+    pub(super) run: fn(&Context<'_>) -> Result<Answer, String>,
+}
+
+/// What a tool is given.
+pub(super) struct Context<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) root: Root,
+    pub(super) arguments: Arguments,
+    /// Set when nobody waits for the answer any more.
+    pub(super) is_cancelled: Arc<AtomicBool>,
+    /// Takes steps done, steps in all, and what comes next.
+    pub(super) progress: &'a dyn Fn(u32, u32, &str),
+}
+
+/// What a tool says.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// For the model.
+    pub(super) text: String,
+    /// The same for programs.
+    pub(super) structured: Box<RawValue>,
+}
+
+/// All tools.
+pub(super) const TOOLS: &[Tool] = &[PACK_CONTEXT];
+
+/// The parameter that every tool has and the server resolves.
+pub(super) const ROOT: &str = "root";
+
+const PACK_CONTEXT: Tool = Tool {
+    name: "pack_context",
+    title: "Rank files for a task",
+    description: "Ranks this project's source files for a coding task by text, paths, identifiers and git history, in \
+        milliseconds. Use it once at the start of a task when you do not know which files to read or edit; skip it \
+        when the files are already known. Give the request in the user's own words, with any file names, identifiers \
+        and error texts in it. The answer lists paths, best first, tests marked. It is a ranking to verify by reading \
+        the files: scores order the files of one answer and say nothing about certainty.",
+    parameters: &[
+        Parameter {
+            name: "task",
+            kind: Kind::Text,
+            is_required: true,
+            description: "what is to be done, in the user's words",
+        },
+        Parameter {
+            name: "limit",
+            kind: Kind::Number { min: 1, max: 20, default: 10 },
+            is_required: false,
+            description: "files to list",
+        },
+        Parameter {
+            name: "provider",
+            kind: Kind::Choice(&["keywords", "jev", "laya"]),
+            is_required: false,
+            description: "who ranks; leave it out unless the user names one: keywords is local, jev sends excerpts of \
+                candidate files to a hosted model, laya asks a model on this machine",
+        },
+        Parameter {
+            name: ROOT,
+            kind: Kind::Text,
+            is_required: false,
+            description: "folder inside the project to rank alone, for example one package of a monorepo",
+        },
+        Parameter {
+            name: "explain",
+            kind: Kind::Switch,
+            is_required: false,
+            description: "add a line per file that says why it was picked",
+        },
+        Parameter {
+            name: "code",
+            kind: Kind::Number { min: 0, max: 10, default: 0 },
+            is_required: false,
+            description: "of how many of the first files to show the most relevant lines",
+        },
+    ],
+    output_schema: render::json::PACK_SCHEMA,
+    is_open_world: true,
+    run: pack_context,
+};
+
+fn pack_context(context: &Context<'_>) -> Result<Answer, String> {
+    let started = Instant::now();
+    let Context { settings, root, arguments, .. } = context;
+    let provider = match arguments.text("provider") {
+        Some(name) => Provider::parse(name).map_err(|e| format!("{e:#}"))?,
+        None => settings.provider.clone()?,
+    };
+    if provider != Provider::Keywords {
+        return Err(format!("provider {} is not built in yet", provider.name()));
+    }
+    let task = Task {
+        text: arguments.text("task").unwrap_or_default().to_owned(),
+        limit: arguments.number("limit"),
+        code: arguments.number("code"),
+        extensions: settings.extensions.clone(),
+        max_file_bytes: scan::MAX_FILE_BYTES,
+    };
+    (context.progress)(0, 1, "ranking the project's files");
+    if context.is_cancelled.load(Ordering::Relaxed) {
+        return Err("cancelled".to_owned());
+    }
+    let pack = pack::keywords(root, &task, started).map_err(|error| error.to_string())?;
+    let structured =
+        render::json::structured(&pack, &task.text, &root.path).map_err(|e| e.to_string())?;
+    let text = render::text::pack(&pack, &root.path, arguments.is_on("explain"));
+    Ok(Answer { text, structured })
+}

@@ -1,0 +1,368 @@
+//! The JSON of JSON-RPC 2.0 and of the Model Context Protocol, as they define it.
+//!
+//! Lines in, [`Message`]s out; results in, lines out. Every version's messages are accepted; what an older version does
+//! not know is left out of what is sent. Nothing here decides anything.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value, json};
+
+use super::arguments::{Kind, Parameter};
+use super::calls::Progress;
+use super::tools::{Answer, Tool};
+
+/// Codes of JSON-RPC 2.0, section 5.1.
+pub(super) const PARSE_ERROR: i32 = -32700;
+pub(super) const INVALID_REQUEST: i32 = -32600;
+pub(super) const METHOD_NOT_FOUND: i32 = -32601;
+pub(super) const INVALID_PARAMS: i32 = -32602;
+
+/// A published version of the protocol. They are dates, and compare as such.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version(&'static str);
+
+impl Version {
+    const ALL: [Version; 4] = [
+        Version("2024-11-05"),
+        Version("2025-03-26"),
+        Version("2025-06-18"),
+        Version("2025-11-25"),
+    ];
+
+    /// The newest one we speak.
+    pub(super) const NEWEST: Version = Version::ALL[3];
+
+    /// The version a client asks for if we speak it, the newest one otherwise, as the protocol wants it.
+    pub(super) fn agreed(asked: &str) -> Version {
+        Version::ALL.into_iter().find(|v| v.0 == asked).unwrap_or(Version::NEWEST)
+    }
+
+    /// Arrays of messages came with one version and went with the next.
+    pub(super) fn has_batches(self) -> bool {
+        self.0 == "2025-03-26"
+    }
+
+    fn has_annotations(self) -> bool {
+        self.0 >= "2025-03-26"
+    }
+
+    fn has_titles(self) -> bool {
+        self.0 >= "2025-06-18"
+    }
+
+    pub(super) fn has_structured_content(self) -> bool {
+        self.0 >= "2025-06-18"
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// What a request or its progress is known by; echoed as it came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Id {
+    Number(Number),
+    Text(String),
+}
+
+/// One message of the client.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// To be answered exactly once.
+    Request { id: Id, method: String, params: Value },
+    /// Never to be answered.
+    Notification { method: String, params: Value },
+    /// The answer to a request of ours; no result when it is an error.
+    Response { id: Option<Id>, result: Option<Value> },
+}
+
+/// Why a message gets an error for an answer.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) id: Option<Id>,
+    pub(super) code: i32,
+    pub(super) message: String,
+}
+
+impl Failure {
+    pub(super) fn new(id: Option<Id>, code: i32, message: impl Into<String>) -> Failure {
+        Failure { id, code, message: message.into() }
+    }
+}
+
+/// One line of the client.
+#[derive(Debug)]
+pub(super) enum Line {
+    One(Message),
+    Batch(Vec<Result<Message, Failure>>),
+}
+
+/// Reads one line.
+///
+/// # Errors
+/// No JSON, or no message.
+pub(super) fn line(bytes: &[u8]) -> Result<Line, Failure> {
+    let value = serde_json::from_slice(bytes.trim_ascii())
+        .map_err(|error| Failure::new(None, PARSE_ERROR, format!("not JSON: {error}")))?;
+    match value {
+        Value::Array(members) => Ok(Line::Batch(members.into_iter().map(message).collect())),
+        other => message(other).map(Line::One),
+    }
+}
+
+fn message(value: Value) -> Result<Message, Failure> {
+    let Value::Object(mut members) = value else {
+        return Err(Failure::new(None, INVALID_REQUEST, "a message is a JSON object"));
+    };
+    let id = members.remove("id");
+    if !members.contains_key("method")
+        && ["result", "error"].iter().any(|k| members.contains_key(*k))
+    {
+        // Whatever its id: an answer is never answered.
+        let id = id.and_then(|id| serde_json::from_value(id).ok());
+        return Ok(Message::Response { id, result: members.remove("result") });
+    }
+    let Ok(id) = id.map(serde_json::from_value::<Id>).transpose() else {
+        return Err(Failure::new(None, INVALID_REQUEST, "an id is a string or a number"));
+    };
+    if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err(Failure::new(id, INVALID_REQUEST, "jsonrpc must be \"2.0\""));
+    }
+    let params = members.remove("params").unwrap_or_default();
+    match (members.remove("method"), id) {
+        (Some(Value::String(method)), Some(id)) => Ok(Message::Request { id, method, params }),
+        (Some(Value::String(method)), None) => Ok(Message::Notification { method, params }),
+        (_, id) => Err(Failure::new(id, INVALID_REQUEST, "a message has a method or a result")),
+    }
+}
+
+/// Reads the parameters of a method.
+///
+/// # Errors
+/// They are not what the method takes; the message is for the error answer.
+pub(super) fn params<T: DeserializeOwned>(params: Value) -> Result<T, String> {
+    serde_json::from_value(params).map_err(|error| format!("invalid params: {error}"))
+}
+
+/// Parameters of `initialize`. A client that leaves something out gets the newest version and no questions.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Initialize {
+    pub(super) protocol_version: String,
+    pub(super) capabilities: ClientCapabilities,
+    pub(super) client_info: ClientInfo,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ClientInfo {
+    pub(super) name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ClientCapabilities {
+    /// Present when the client can be asked for its roots.
+    pub(super) roots: Option<Value>,
+}
+
+/// Parameters of `tools/call`.
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "an object with the name of a tool")]
+pub(super) struct ToolCall {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) arguments: Option<Map<String, Value>>,
+    #[serde(rename = "_meta", default)]
+    pub(super) meta: Option<Meta>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+pub(super) struct Meta {
+    #[serde(default)]
+    pub(super) progress_token: Option<Id>,
+}
+
+/// Parameters of `notifications/cancelled`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Cancelled {
+    pub(super) request_id: Id,
+}
+
+/// Result of `roots/list`.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Roots {
+    pub(super) roots: Vec<RootUri>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RootUri {
+    pub(super) uri: String,
+}
+
+#[derive(Serialize)]
+struct Success<'a, T> {
+    jsonrpc: &'static str,
+    id: &'a Id,
+    result: T,
+}
+
+#[derive(Serialize)]
+struct Failed<'a> {
+    jsonrpc: &'static str,
+    id: Option<&'a Id>,
+    error: ErrorObject<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    code: i32,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult<'a> {
+    content: [Text<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<&'a RawValue>,
+    is_error: bool,
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    r#type: &'static str,
+    text: &'a str,
+}
+
+/// What is sent: one line of JSON without its end. Errors are none in practice: everything here has a JSON form.
+pub(super) type Sent = serde_json::Result<String>;
+
+fn success(id: &Id, result: impl Serialize) -> Sent {
+    serde_json::to_string(&Success { jsonrpc: "2.0", id, result })
+}
+
+/// An error for an answer.
+pub(super) fn failure(failure: &Failure) -> Sent {
+    let error = ErrorObject { code: failure.code, message: &failure.message };
+    serde_json::to_string(&Failed { jsonrpc: "2.0", id: failure.id.as_ref(), error })
+}
+
+/// The answers of a batch as one line.
+pub(super) fn batch(answers: &[String]) -> String {
+    format!("[{}]", answers.join(","))
+}
+
+/// The answer to `ping`.
+pub(super) fn pong(id: &Id) -> Sent {
+    success(id, json!({}))
+}
+
+/// The answer to `initialize`.
+pub(super) fn welcome(id: &Id, version: Version, instructions: &str) -> Sent {
+    let server = json!({
+        "name": env!("CARGO_PKG_NAME"),
+        "title": "Context Packer",
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    success(
+        id,
+        json!({
+            "protocolVersion": version.0,
+            "capabilities": { "tools": {} },
+            "serverInfo": server,
+            "instructions": instructions,
+        }),
+    )
+}
+
+/// The answer to `tools/list`.
+pub(super) fn tools(id: &Id, tools: &[Tool], version: Version, is_structured: bool) -> Sent {
+    let tools: serde_json::Result<Vec<Value>> =
+        tools.iter().map(|t| tool(t, version, is_structured)).collect();
+    success(id, json!({ "tools": tools? }))
+}
+
+fn tool(tool: &Tool, version: Version, is_structured: bool) -> serde_json::Result<Value> {
+    let mut entry = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": input_schema(tool.parameters),
+    });
+    if version.has_annotations() {
+        entry["annotations"] = json!({
+            "title": tool.title,
+            "readOnlyHint": true,
+            "destructiveHint": false,
+            "idempotentHint": true,
+            "openWorldHint": tool.is_open_world,
+        });
+    }
+    if version.has_titles() {
+        entry["title"] = json!(tool.title);
+    }
+    if is_structured {
+        entry["outputSchema"] = serde_json::from_str(tool.output_schema)?;
+    }
+    Ok(entry)
+}
+
+fn input_schema(parameters: &[Parameter]) -> Value {
+    let required: Vec<&str> = parameters.iter().filter(|p| p.is_required).map(|p| p.name).collect();
+    let properties: Map<String, Value> =
+        parameters.iter().map(|p| (p.name.to_owned(), property(p))).collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn property(parameter: &Parameter) -> Value {
+    let mut schema = match parameter.kind {
+        Kind::Text if parameter.is_required => json!({ "type": "string", "minLength": 1 }),
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Choice(names) => json!({ "type": "string", "enum": names }),
+        Kind::Number { min, max, default } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max, "default": default })
+        }
+        Kind::Switch => json!({ "type": "boolean", "default": false }),
+    };
+    schema["description"] = json!(parameter.description);
+    schema
+}
+
+/// The answer to `tools/call`: of a tool that ran, or why it did not, which is for the model to read.
+pub(super) fn tool_result(id: &Id, answer: &Result<Answer, String>, is_structured: bool) -> Sent {
+    let (text, structured_content, is_error) = match answer {
+        Ok(answer) => (&answer.text, is_structured.then_some(&*answer.structured), false),
+        Err(message) => (message, None, true),
+    };
+    let content = [Text { r#type: "text", text }];
+    success(id, ToolResult { content, structured_content, is_error })
+}
+
+/// Our question for the client's roots.
+pub(super) fn ask_for_roots(id: &Id) -> Sent {
+    serde_json::to_string(&json!({ "jsonrpc": "2.0", "id": id, "method": "roots/list" }))
+}
+
+/// How far a call is.
+pub(super) fn progress(token: &Id, progress: &Progress) -> Sent {
+    let Progress { done, total, message } = progress;
+    serde_json::to_string(&json!({
+        "jsonrpc": "2.0",
+        "method": "notifications/progress",
+        "params": { "progressToken": token, "progress": done, "total": total, "message": message },
+    }))
+}
