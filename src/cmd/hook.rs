@@ -23,6 +23,10 @@ pub fn run() {
 }
 
 fn reply(environment: Environment<'_>) -> Reply {
+    #[cfg(debug_assertions)]
+    if environment("CONTEXT_PACKER_TEST_PANIC").is_some() {
+        panic!("asked for by a test: see `fail_open` in main.rs");
+    }
     let mut bytes = Vec::new();
     if let Err(error) = std::io::stdin().lock().take(MAX_INPUT_BYTES).read_to_end(&mut bytes) {
         return Reply::failed(format!("cannot read standard input: {error}"));

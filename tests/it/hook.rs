@@ -206,6 +206,14 @@ fn a_listener_that_has_gone_is_silence() {
 }
 
 #[test]
+#[cfg(debug_assertions)]
+fn a_panic_is_silence() {
+    let repo = project();
+    let packer = hook(&repo).env("CONTEXT_PACKER_TEST_PANIC", "1");
+    is_silent(&packer.stdin(input(&repo, "fix the retry backoff in the client")).run());
+}
+
+#[test]
 fn a_deadline_is_kept() {
     let repo = project();
     // A git that never answers.

@@ -187,6 +187,27 @@ fn large_files_are_ranked_and_huge_ones_reported() {
 }
 
 #[test]
+fn a_file_that_changes_while_it_is_read() {
+    let repo = client_and_server();
+    let path = repo.root.join("src/changing.py");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut size = 1;
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                size = size * 7 % 1_500_007;
+                fs::write(&path, "retry ".repeat(size / 6)).unwrap();
+            }
+        });
+        for _ in 0..20 {
+            let text = repo.pack("retry backoff", &[]).expect_code(0).to_owned();
+            assert!(text.contains("src/client.py"), "{text}");
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
 fn unreadable_files_and_folders_are_reported_not_fatal() {
     let repo = Repo::new();
     repo.file("a.rs", "retry")
