@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::core::question::{Ask, Question, State};
 use crate::model::error::Error;
-use crate::model::retry::{LONGEST_SERVER_DELAY, RETRIES, backoff, server_delay};
+use crate::model::retry::{LONGEST_SERVER_DELAY, RETRIES, TIMEOUT_RETRIES, backoff, server_delay};
 use crate::model::run::Run;
 use crate::model::settings::{Endpoint, Settings};
 use crate::model::transport::{Http, Response, Transport, Trouble};
@@ -23,13 +23,19 @@ pub struct Client {
 /// What one exchange came to.
 enum Exchange {
     Answered(Answer),
-    /// Worth another try, after the named delay if there is one.
-    Again {
-        delay: Option<Duration>,
-        why: String,
-        is_down: bool,
-    },
     Ended(Error),
+    Unlucky(Unlucky),
+}
+
+/// An exchange that is worth another try.
+struct Unlucky {
+    /// What the server asked to wait.
+    delay: Option<Duration>,
+    why: String,
+    /// Whether nothing came back at all.
+    is_down: bool,
+    /// Most tries after the first.
+    retries: u32,
 }
 
 impl Client {
@@ -84,8 +90,9 @@ impl Client {
     fn persist(&self, run: &Run, ask: &Ask) -> Result<Answer, Error> {
         let body = wire::request_body(ask, self.endpoint.route, &self.endpoint.model);
         let body = body.map_err(Error::Failed)?;
-        for retry in 0.. {
-            let (delay, why, is_down) = match self.exchange(run, ask, &body, retry)? {
+        let mut retry = 0;
+        loop {
+            match self.exchange(run, ask, &body, retry)? {
                 Exchange::Answered(answer) => {
                     self.spent.fetch_add(answer.input_tokens.unwrap_or(0), Ordering::Relaxed);
                     run.count_answer(answer.input_tokens);
@@ -95,40 +102,45 @@ impl Client {
                     run.count_failure();
                     return Err(error);
                 }
-                Exchange::Again { delay, why, is_down } => (delay, why, is_down),
-            };
-            run.count_failure();
-            if run.deadline().has_passed() {
-                return Err(Error::OutOfTime);
-            }
-            if retry == RETRIES {
-                return Err(self.given_up(run, why, is_down));
-            }
-            if delay.is_some_and(|delay| delay > LONGEST_SERVER_DELAY) {
-                return Err(Error::Failed(format!(
-                    "{why}, and asks to wait for more than a minute"
-                )));
-            }
-            if let Some(delay) = delay {
-                run.keep_silent(delay);
-            }
-            let wait = delay.unwrap_or_else(|| backoff(retry + 1, random()));
-            if !run.sleep(wait) {
-                return Err(Error::OutOfTime);
+                Exchange::Unlucky(unlucky) => {
+                    run.count_failure();
+                    retry += 1;
+                    self.wait(run, retry, unlucky)?;
+                }
             }
         }
-        Err(Error::OutOfTime)
     }
 
-    /// After the last retry. When nothing was ever answered, no other request will be.
-    fn given_up(&self, run: &Run, why: String, is_down: bool) -> Error {
-        if is_down && !run.has_answered() {
-            let host = self.host();
-            return Error::Unreachable(format!(
-                "nothing answers at {host} ({why}): check the network and the URL"
-            ));
+    /// Waits before retry number `retry`, if there is to be one.
+    fn wait(&self, run: &Run, retry: u32, unlucky: Unlucky) -> Result<(), Error> {
+        if run.deadline().has_passed() {
+            return Err(Error::OutOfTime);
         }
-        Error::Failed(format!("{why}, {RETRIES} retries included"))
+        if retry > unlucky.retries {
+            return Err(self.given_up(run, unlucky, retry));
+        }
+        if unlucky.delay.is_some_and(|delay| delay > LONGEST_SERVER_DELAY) {
+            let why = unlucky.why;
+            return Err(Error::Failed(format!("{why}, and asks to wait for more than a minute")));
+        }
+        if let Some(delay) = unlucky.delay {
+            run.keep_silent(delay);
+        }
+        let wait = unlucky.delay.unwrap_or_else(|| backoff(retry, random()));
+        if run.sleep(wait) { Ok(()) } else { Err(Error::OutOfTime) }
+    }
+
+    /// After the last try. When nothing was ever answered, no other request will be.
+    fn given_up(&self, run: &Run, unlucky: Unlucky, tries: u32) -> Error {
+        let (host, why) = (self.host(), unlucky.why);
+        if !unlucky.is_down || run.has_answered() {
+            return Error::Failed(format!("{why} ({tries} tries)"));
+        }
+        let remedy = match self.endpoint.is_local {
+            true => "start the server, or correct its URL",
+            false => "check the network and the URL",
+        };
+        Error::Unreachable(format!("nothing answers at {host} ({why}): {remedy}"))
     }
 
     fn exchange(&self, run: &Run, ask: &Ask, body: &[u8], retry: u32) -> Result<Exchange, Error> {
@@ -142,8 +154,12 @@ impl Client {
         drop(place);
         Ok(match result {
             Ok(response) => self.judge(&response, ask),
-            Err(Trouble::TimedOut) => again(None, "no answer in time".into(), true),
-            Err(Trouble::Cut(why) | Trouble::Network(why)) => again(None, self.hide(&why), true),
+            Err(Trouble::TimedOut) => silence("no answer in time".into(), TIMEOUT_RETRIES),
+            // Nobody listens there: on this machine that does not change by waiting.
+            Err(Trouble::Refused(why)) if self.endpoint.is_local => silence(why, 0),
+            Err(Trouble::Refused(why) | Trouble::Cut(why) | Trouble::Network(why)) => {
+                silence(self.hide(&why), RETRIES)
+            }
             Err(Trouble::Permanent(why)) => Exchange::Ended(Error::Unreachable(format!(
                 "{} cannot be asked: {} (behind a company proxy, set CONTEXT_PACKER_CA_FILE)",
                 self.host(),
@@ -156,7 +172,7 @@ impl Client {
         if response.status == 200 {
             return match wire::answer(&response.body, ask) {
                 Ok(answer) => Exchange::Answered(answer),
-                Err(Unusable::Cut) => again(None, "the answer was cut".into(), false),
+                Err(Unusable::Cut) => again(None, "the answer was cut".into()),
                 Err(Unusable::Wrong(why)) => Exchange::Ended(Error::Failed(self.hide(&why))),
             };
         }
@@ -165,7 +181,7 @@ impl Client {
         let what = self.hide(&format!("{}{id}: {}", response.status, complaint.message));
         let is_too_large = complaint.kind.as_deref() == Some("max_tokens_exceeded");
         match response.status {
-            408 | 409 | 425 | 429 | 500..=599 => again(delay(response), what, false),
+            408 | 409 | 425 | 429 | 500..=599 => again(delay(response), what),
             400 | 413 if is_too_large || response.status == 413 => {
                 Exchange::Ended(Error::TooLarge(what))
             }
@@ -208,8 +224,14 @@ impl Client {
     }
 }
 
-fn again(delay: Option<Duration>, why: String, is_down: bool) -> Exchange {
-    Exchange::Again { delay, why, is_down }
+/// The service spoke, but not with an answer.
+fn again(delay: Option<Duration>, why: String) -> Exchange {
+    Exchange::Unlucky(Unlucky { delay, why, is_down: false, retries: RETRIES })
+}
+
+/// Nothing came back.
+fn silence(why: String, retries: u32) -> Exchange {
+    Exchange::Unlucky(Unlucky { delay: None, why, is_down: true, retries })
 }
 
 fn delay(response: &Response) -> Option<Duration> {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Retries of one request, as the seed (the vendor's own clients make two).
 pub const RETRIES: u32 = 4;
+/// Retries after a time-out of thirty seconds: nobody waits for two and a half minutes.
+pub const TIMEOUT_RETRIES: u32 = 1;
 /// First wait; the vendor's clients, 0.6 and 0.7: 500 ms, doubled each time, at most 5 s, minus up to a quarter.
 const FIRST_MS: u64 = 500;
 const LONGEST_MS: u64 = 5_000;

@@ -43,7 +43,9 @@ pub struct Response {
 pub enum Trouble {
     /// Not in time.
     TimedOut,
-    /// The connection was refused, reset or cut: fewer at a time may do better.
+    /// Nobody listens there.
+    Refused(String),
+    /// The connection was reset or cut: fewer at a time may do better.
     Cut(String),
     /// Any other trouble on the way, name resolution included.
     Network(String),
@@ -136,8 +138,8 @@ fn trouble(error: &ureq::Error) -> Trouble {
         ureq::Error::Io(io) => match io.kind() {
             ErrorKind::TimedOut | ErrorKind::WouldBlock => Trouble::TimedOut,
             ErrorKind::InvalidData if text.contains("certificate") => Trouble::Permanent(text),
-            ErrorKind::ConnectionRefused
-            | ErrorKind::ConnectionReset
+            ErrorKind::ConnectionRefused => Trouble::Refused(text),
+            ErrorKind::ConnectionReset
             | ErrorKind::ConnectionAborted
             | ErrorKind::BrokenPipe
             | ErrorKind::UnexpectedEof
