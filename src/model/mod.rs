@@ -21,6 +21,6 @@ pub mod wire;
 
 pub use client::Client;
 pub use error::Error;
-pub use pack::{Project, Reranked};
+pub use pack::{Project, Reranked, rerank};
 pub use run::Deadline;
 pub use settings::Settings;

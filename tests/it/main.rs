@@ -3,6 +3,9 @@
 #![allow(unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 mod cli;
+#[allow(dead_code)] // Used by the program of the same name as well.
+#[path = "../fake/mod.rs"]
+mod fake;
 mod harness;
 mod hook;
 mod mcp;
@@ -10,3 +13,4 @@ mod pack;
 mod plugin;
 mod reports;
 mod tidy;
+mod model;
