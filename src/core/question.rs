@@ -280,7 +280,9 @@ pub fn estimate_line(estimate: &Estimate) -> String {
     line
 }
 
-fn thousands(number: u64) -> String {
+/// `1,234,567`.
+#[must_use]
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits
         .as_bytes()

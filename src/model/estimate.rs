@@ -7,14 +7,14 @@ use crate::core::question::{
 use crate::core::sketch::{excerpt, sketch};
 use crate::model::laya;
 use crate::model::pack::{Project, dollars};
-use crate::model::settings::Settings;
+use crate::model::settings::Depth;
 
 /// For the hosted model. The files that the sketches will bring up are not known: they count as the first stage's
 /// best do, and as if none were among those.
 #[must_use]
-pub fn jev(settings: &Settings, task: &str, project: &Project<'_>) -> Estimate {
+pub fn jev(depth: &Depth, task: &str, project: &Project<'_>) -> Estimate {
     let task = cut(task.trim(), TASK_CHARS);
-    let sketched: Vec<usize> = project.by_rank().take(settings.sketch_files).collect();
+    let sketched: Vec<usize> = project.by_rank().take(depth.sketch_files).collect();
     let sketch_text = |&d: &usize| sketch(project.paths[d], &project.bytes(d)).text;
     let (sketch_requests, sketch_tokens) =
         pass(task, &sketched, SKETCHES_PER_REQUEST, &sketch_text);
@@ -27,7 +27,7 @@ pub fn jev(settings: &Settings, task: &str, project: &Project<'_>) -> Estimate {
     let source_requests =
         early.len().div_ceil(SOURCES_PER_REQUEST) + late.div_ceil(SOURCES_PER_REQUEST);
     let best = COMPARED.min(early.len() + late);
-    let steps = usize::from(settings.compare && best > 1) + usize::from(settings.roles && best > 0);
+    let steps = usize::from(depth.compare && best > 1) + usize::from(depth.roles && best > 0);
     let input_tokens =
         sketch_tokens + early_tokens + per_file * (late as u64 + (steps * best) as u64);
     Estimate {

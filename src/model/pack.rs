@@ -209,10 +209,10 @@ impl Pack<'_> {
 fn compare(pack: &Pack<'_>, verdicts: &mut Verdicts, files: &mut [Judged]) -> Result<(), Error> {
     let best: Vec<usize> = files.iter().take(COMPARED).map(|file| file.document).collect();
     let mut jobs = Vec::new();
-    if pack.settings.compare && best.len() > 1 {
+    if pack.settings.depth.compare && best.len() > 1 {
         jobs.push(Step::Compare);
     }
-    if pack.settings.roles && !best.is_empty() {
+    if pack.settings.depth.roles && !best.is_empty() {
         jobs.push(Step::Roles);
     }
     let rejected = verdicts.rejected.clone();

@@ -94,7 +94,7 @@ pub(super) fn judge(pack: &Pack<'_>) -> Result<Verdicts, Error> {
 /// The sketches of all files, and the sources of the first stage's best.
 fn first_batches(pack: &Pack<'_>) -> (Vec<Batch>, Vec<Batch>) {
     let early = pack.project.first_stage.iter().copied().take(POOL).collect();
-    let sketched = pack.project.by_rank().take(pack.settings.sketch_files).collect();
+    let sketched = pack.project.by_rank().take(pack.settings.depth.sketch_files).collect();
     (
         batches(Pass::Sketch, shuffled(sketched, pack.task)),
         batches(Pass::Source, shuffled(early, pack.task)),

@@ -94,12 +94,41 @@ pub struct Settings {
     pub network: Network,
     /// Input tokens after which no new run is started.
     pub token_budget: u64,
+    /// How much is asked.
+    pub depth: Depth,
+}
+
+/// How much is asked about a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
     /// Whether the best are compared with each other.
     pub compare: bool,
     /// Whether the best get a role.
     pub roles: bool,
     /// Most files that get a sketch.
     pub sketch_files: usize,
+}
+
+impl Depth {
+    /// Needs no key.
+    ///
+    /// # Errors
+    /// A value out of range; the message names the variable.
+    pub fn read(environment: Environment<'_>) -> Result<Depth, Error> {
+        Ok(Depth {
+            compare: number(COMPARE_TOP, environment)? == 1,
+            roles: number(ROLES, environment)? == 1,
+            sketch_files: size(number(SKETCH_FILES, environment)?),
+        })
+    }
+}
+
+fn number(number: Number, environment: Environment<'_>) -> Result<u64, Error> {
+    number.read(environment).map_err(|error| Error::Setting(format!("{error:#}")))
+}
+
+fn size(value: u64) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
 }
 
 impl Settings {
@@ -154,18 +183,13 @@ impl Settings {
     }
 
     fn with(mut endpoint: Endpoint, environment: Environment<'_>) -> Result<Settings, Error> {
-        let read = |number: Number| {
-            number.read(environment).map_err(|error| Error::Setting(format!("{error:#}")))
-        };
-        let size = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        endpoint.in_flight = endpoint.in_flight.min(size(read(IN_FLIGHT)?));
+        let most = size(number(IN_FLIGHT, environment)?);
+        endpoint.in_flight = endpoint.in_flight.min(most);
         Ok(Settings {
             endpoint,
             network: network(environment),
-            token_budget: read(TOKEN_BUDGET)?,
-            compare: read(COMPARE_TOP)? == 1,
-            roles: read(ROLES)? == 1,
-            sketch_files: size(read(SKETCH_FILES)?),
+            token_budget: number(TOKEN_BUDGET, environment)?,
+            depth: Depth::read(environment)?,
         })
     }
 }
@@ -177,7 +201,7 @@ fn set(environment: Environment<'_>, name: &str) -> Option<String> {
 
 fn automatic(environment: Environment<'_>) -> Result<Endpoint, Error> {
     let has = |name: &str| set(environment, name).is_some();
-    if has("TYPESAFE_API_KEY") || has("TYPESAFE_BASE_URL") {
+    if typesafe_key(environment).is_some() || has("TYPESAFE_BASE_URL") {
         return direct(environment);
     }
     if has("AI_GATEWAY_API_KEY") {
@@ -190,10 +214,16 @@ fn automatic(environment: Environment<'_>) -> Result<Endpoint, Error> {
     ))
 }
 
+/// The plugin's option comes before the environment variable, as with every setting.
+fn typesafe_key(environment: Environment<'_>) -> Option<String> {
+    set(environment, "CLAUDE_PLUGIN_OPTION_API_KEY")
+        .or_else(|| set(environment, "TYPESAFE_API_KEY"))
+}
+
 fn direct(environment: Environment<'_>) -> Result<Endpoint, Error> {
     let root = set(environment, "TYPESAFE_BASE_URL").unwrap_or_else(|| DIRECT_ROOT.into());
     let (root, is_local) = checked_url("TYPESAFE_BASE_URL", &root)?;
-    let key = set(environment, "TYPESAFE_API_KEY").and_then(|key| Secret::new(&key));
+    let key = typesafe_key(environment).and_then(|key| Secret::new(&key));
     if key.is_none() && !is_local {
         let text = "provider jev needs TYPESAFE_API_KEY: make a key at console.typesafe.ai/keys, \
                     or use --provider keywords";

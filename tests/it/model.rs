@@ -391,7 +391,7 @@ fn an_estimate_is_an_upper_bound_of_the_right_size() {
     let fake = FakeSystemOne::start(Behaviour::default());
     let settings = settings(&fake, &[]);
     let files = Files::numbered(400);
-    let estimate = files.over(|project| estimate::jev(&settings, TASK, project));
+    let estimate = files.over(|project| estimate::jev(&settings.depth, TASK, project));
     assert!(fake.seen().is_empty());
     let client = Client::new(&settings).unwrap();
     let ranked = files.rank(&client, &settings, Deadline::NEVER).unwrap();
