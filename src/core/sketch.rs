@@ -206,10 +206,10 @@ pub fn sketch(path: &str, source: &[u8]) -> Shown {
     while let Some(line) = lines.next() {
         let text = line.trim();
         if text.starts_with("package ") {
-            room = push(&mut shown, room, text.to_owned());
+            room = push(&mut shown, room, text);
         } else if let Some(declared) = declaration(language, line, text) {
             let doc = comment.take().or_else(|| lines.peek().and_then(|next| docstring(next)));
-            room = push(&mut shown, room, described(line, declared, doc));
+            room = push(&mut shown, room, &described(line, declared, doc));
         } else {
             comment = carried_comment(language, text, comment);
         }
@@ -247,8 +247,8 @@ fn language_of(path: &str) -> &'static Language {
 }
 
 /// Adds a line without its credentials; what room is left.
-fn push(shown: &mut Shown, room: usize, line: String) -> usize {
-    let (clean, redacted) = redact(&line);
+fn push(shown: &mut Shown, room: usize, line: &str) -> usize {
+    let (clean, redacted) = redact(line);
     let line = cut(&clean, room.saturating_sub(1));
     if line.is_empty() {
         return 0;
@@ -271,7 +271,7 @@ fn described(line: &str, declared: &str, doc: Option<&str>) -> String {
 
 fn indent(line: &str) -> usize {
     line.bytes()
-        .take_while(|b| b.is_ascii_whitespace())
+        .take_while(u8::is_ascii_whitespace)
         .map(|b| if b == b'\t' { 4 } else { 1 })
         .sum()
 }

@@ -96,12 +96,12 @@ fn first_batches(pack: &Pack<'_>) -> (Vec<Batch>, Vec<Batch>) {
     let early = pack.project.first_stage.iter().copied().take(POOL).collect();
     let sketched = pack.project.by_rank().take(pack.settings.depth.sketch_files).collect();
     (
-        batches(Pass::Sketch, shuffled(sketched, pack.task)),
-        batches(Pass::Source, shuffled(early, pack.task)),
+        batches(Pass::Sketch, &shuffled(sketched, pack.task)),
+        batches(Pass::Source, &shuffled(early, pack.task)),
     )
 }
 
-fn batches(pass: Pass, files: Vec<usize>) -> Vec<Batch> {
+fn batches(pass: Pass, files: &[usize]) -> Vec<Batch> {
     let size = match pass {
         Pass::Sketch => SKETCHES_PER_REQUEST,
         Pass::Source => SOURCES_PER_REQUEST,
@@ -200,7 +200,7 @@ impl Verdicts {
         let is_late =
             |document: &usize| !early.contains(document) && !self.rejected.contains(document);
         let late: Vec<usize> = self.pool.iter().copied().filter(is_late).collect();
-        let late = batches(Pass::Source, shuffled(late, pack.task));
+        let late = batches(Pass::Source, &shuffled(late, pack.task));
         self.count(Pass::Source, isize::try_from(late.len()).unwrap_or(0));
         late
     }

@@ -79,7 +79,7 @@ fn is_sketch(seen: &Seen) -> bool {
     seen.questions > 6 && !seen.body.contains("role_f000")
 }
 
-fn find<'a>(ranked: &'a Reranked, document: usize) -> &'a Judged {
+fn find(ranked: &Reranked, document: usize) -> &Judged {
     ranked.files.iter().find(|file| file.document == document).unwrap()
 }
 
