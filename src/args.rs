@@ -57,6 +57,8 @@ pub struct PackArgs {
     pub code: Option<usize>,
     /// One line per pick that says why.
     pub explain: bool,
+    /// What would be sent and cost, in place of the answer.
+    pub estimate: bool,
     /// JSON in place of text.
     pub json: bool,
 }
@@ -104,6 +106,7 @@ const PACK: Subcommand = Subcommand {
         option("limit", "N", "files to pick, 1 to 50 (default 10)").short('n'),
         option("code", "N", "show the most relevant lines of the top N files, 0 to 10").short('c'),
         flag("explain", "say why each file was picked").short('e'),
+        flag("estimate", "print what would be sent and cost; send nothing"),
         flag("json", "print JSON"),
     ],
 };
@@ -179,6 +182,7 @@ fn pack(given: &Given) -> Result<PackArgs> {
         limit: given.number("limit", 1, 50)?,
         code: given.number("code", 0, 10)?,
         explain: given.has("explain"),
+        estimate: given.has("estimate"),
         json: given.has("json"),
     })
 }
@@ -358,6 +362,7 @@ mod tests {
             limit: Some(3),
             code: Some(2),
             explain: true,
+            estimate: false,
             json: true,
         };
         assert_eq!(args, expected);

@@ -26,6 +26,7 @@ pub mod config;
 pub mod core;
 pub mod hook;
 pub mod mcp;
+pub mod model;
 pub mod pack;
 pub mod private;
 pub mod project;

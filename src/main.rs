@@ -3,7 +3,7 @@
 //! The only place that prints an error and the only one that decides the exit code:
 //! 0 success, 1 failure, 2 wrong usage. A hook never fails: see `hook`.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use context_packer::args::{self, Command};
@@ -34,7 +34,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Help(text) => print(&text),
         Command::Version => print(&format!("context-packer {}\n", env!("CARGO_PKG_VERSION"))),
-        Command::Pack(args) => cmd::pack::run(&args),
+        Command::Pack(args) => cmd::pack::run(&args, &progress()),
         Command::Mcp(args) => cmd::mcp::run(args),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Hook => {
@@ -49,6 +49,17 @@ fn run(command: Command) -> anyhow::Result<()> {
 fn fail_open() {
     #[expect(clippy::exit, reason = "a panic hook has no caller to return an exit code to")]
     std::panic::set_hook(Box::new(|_| std::process::exit(0)));
+}
+
+/// How far the requests to a decision model are, on a line of its own; only for a person who looks at it.
+fn progress() -> impl Fn(usize, usize) + Sync {
+    let is_watched = io::stderr().is_terminal();
+    move |done, all| {
+        if is_watched {
+            let end = if done == all { "\x1b[2K\r" } else { "" };
+            complain(&format!("\rasking the model: {done} of {all} requests{end}"));
+        }
+    }
 }
 
 fn print(text: &str) -> anyhow::Result<()> {

@@ -1,11 +1,16 @@
 //! The whole way of a task through a project: list, read, rank, pick.
 //!
-//! The command line, the hook and the MCP server all call [`keywords`]; they differ in how the task comes in and how
-//! the [`Pack`] goes out.
+//! The command line, the hook and the MCP server all call [`keywords`], or [`first_stage`] with a model of [`decide`] on
+//! top; they differ in how the task comes in and how the [`Pack`] goes out.
+
+pub mod decide;
 
 use std::time::{Duration, Instant};
 
+use self::decide::Decided;
+use crate::config::Provider;
 use crate::core::corpus::{Corpus, Document};
+use crate::core::fuse::Judged;
 use crate::core::history::History;
 use crate::core::query::{self, Query};
 use crate::core::rank::{self, Ranking, Reasons, Weights};
@@ -43,6 +48,8 @@ pub struct Pack {
     pub snippets: Vec<Snippet>,
     /// What makes the answer poorer.
     pub warnings: Vec<Warning>,
+    /// What a decision model said, when one was asked.
+    pub decided: Option<Decided>,
     /// Listing and reading.
     pub collect: Duration,
     /// All of it.
@@ -56,6 +63,12 @@ pub struct Pick {
     pub path: String,
     /// Comparable within one answer only.
     pub score: f64,
+    /// Place by the local ranking, from 1; `None` without any evidence there.
+    pub keyword_rank: Option<usize>,
+    /// Who ranked it.
+    pub by: Provider,
+    /// What a decision model said about it, when one was asked.
+    pub judged: Option<Judged>,
     /// A test, by its name.
     pub is_test: bool,
     /// Why it was picked.
@@ -103,27 +116,83 @@ pub fn survey(root: &Root, task: &Task) -> Result<Survey, Error> {
     Ok(Survey { query, corpus, history, warnings })
 }
 
+/// A project ranked locally, with what it was ranked from.
+pub struct FirstStage {
+    /// The project.
+    pub survey: Survey,
+    /// Its local ranking.
+    pub ranking: Ranking,
+    /// Listing and reading.
+    pub collect: Duration,
+}
+
+/// Surveys and ranks a project, locally.
+///
+/// # Errors
+/// A repository that git cannot read.
+pub fn first_stage(root: &Root, task: &Task, started: Instant) -> Result<FirstStage, Error> {
+    let survey = survey(root, task)?;
+    let collect = started.elapsed();
+    let ranking = rank::rank(&survey.query, &survey.corpus, &survey.history, &Weights::default());
+    Ok(FirstStage { survey, ranking, collect })
+}
+
 /// Ranks a project's files for a task, locally.
 ///
 /// # Errors
 /// A repository that git cannot read.
 pub fn keywords(root: &Root, task: &Task, started: Instant) -> Result<Pack, Error> {
-    let survey = survey(root, task)?;
-    let collect = started.elapsed();
-    let ranking = rank::rank(&survey.query, &survey.corpus, &survey.history, &Weights::default());
-    let best = ranking.candidates.iter().take(task.limit);
-    let files: Vec<Pick> = best.map(|c| pick(&survey, &ranking, c.document, c.score)).collect();
-    let documents = ranking.candidates.iter().take(task.limit.min(task.code));
-    let snippets = documents.filter_map(|c| snippet(root, task, &survey, c.document)).collect();
-    Ok(Pack {
-        files,
-        n_candidates: survey.corpus.documents.len(),
-        is_distinctive: ranking.is_distinctive,
-        snippets,
-        warnings: survey.warnings,
-        collect,
-        total: started.elapsed(),
-    })
+    Ok(first_stage(root, task, started)?.pack(root, task, None, started))
+}
+
+impl FirstStage {
+    /// Picks the best: in the model's order if one was asked, else in the local one.
+    #[must_use]
+    pub fn pack(
+        self,
+        root: &Root,
+        task: &Task,
+        decided: Option<Decided>,
+        started: Instant,
+    ) -> Pack {
+        let files = match &decided {
+            Some(decided) => self.judged(task, decided),
+            None => self.ranked(task),
+        };
+        let documents = files.iter().take(task.code).map(|(document, _)| *document);
+        let snippets =
+            documents.filter_map(|document| snippet(root, task, &self.survey, document)).collect();
+        Pack {
+            files: files.into_iter().map(|(_, pick)| pick).collect(),
+            n_candidates: self.survey.corpus.documents.len(),
+            is_distinctive: self.ranking.is_distinctive,
+            snippets,
+            warnings: self.survey.warnings,
+            decided,
+            collect: self.collect,
+            total: started.elapsed(),
+        }
+    }
+
+    fn ranked(&self, task: &Task) -> Vec<(u32, Pick)> {
+        let best = (1..).zip(self.ranking.candidates.iter().take(task.limit));
+        let with_pick = |(place, candidate): (usize, &rank::Candidate)| {
+            let pick = pick(&self.survey, &self.ranking, candidate.document, candidate.score);
+            (candidate.document, Pick { keyword_rank: Some(place), ..pick })
+        };
+        best.map(with_pick).collect()
+    }
+
+    fn judged(&self, task: &Task, decided: &Decided) -> Vec<(u32, Pick)> {
+        let with_pick = |file: &Judged| {
+            let document = u32::try_from(file.document).ok()?;
+            let pick = pick(&self.survey, &self.ranking, document, file.score);
+            let keyword_rank = file.keyword_rank.map(|rank| rank + 1);
+            let judged = Some(file.clone());
+            Some((document, Pick { keyword_rank, by: decided.provider, judged, ..pick }))
+        };
+        decided.reranked.files.iter().take(task.limit).filter_map(with_pick).collect()
+    }
 }
 
 fn pick(survey: &Survey, ranking: &Ranking, document: u32, score: f64) -> Pick {
@@ -133,6 +202,9 @@ fn pick(survey: &Survey, ranking: &Ranking, document: u32, score: f64) -> Pick {
     Pick {
         path: display(path),
         score,
+        keyword_rank: None,
+        by: Provider::Keywords,
+        judged: None,
         is_test: signal::is_test(path),
         words: reasons.words.iter().map(|&(term, count)| (word(term), count)).collect(),
         changes_with: reasons

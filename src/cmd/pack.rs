@@ -4,10 +4,13 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::args::PackArgs;
 use crate::config::{self, Environment, Provider};
+use crate::core::question::Estimate;
+use crate::model::Deadline;
+use crate::pack::decide::{self, Model};
 use crate::pack::{self, Task};
 use crate::project::root::{self, Root};
 use crate::project::scan;
@@ -16,20 +19,19 @@ use crate::render;
 /// Files picked when nothing says how many: the seed's default.
 const DEFAULT_LIMIT: usize = 10;
 
-/// Ranks and prints.
+/// Ranks and prints. `progress` is told how many of how many requests are done.
 ///
 /// # Errors
-/// No readable project, wrong settings, closed standard output.
-pub fn run(args: &PackArgs) -> Result<()> {
+/// No readable project, wrong settings, a decision model that cannot be asked, closed standard output.
+pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<()> {
     let started = Instant::now();
     let environment: Environment<'_> = &config::process_environment;
     let provider = match &args.provider {
         Some(name) => Provider::parse(name)?,
         None => config::provider(environment)?,
     };
-    if provider != Provider::Keywords {
-        bail!("provider {} is not built in yet", provider.name());
-    }
+    // Before any work: a missing key is told at once.
+    let model = if args.estimate { None } else { Model::open(provider, environment)? };
     let root = project(args.root.as_deref(), environment)?;
     let task = Task {
         text: args.task.clone(),
@@ -38,13 +40,29 @@ pub fn run(args: &PackArgs) -> Result<()> {
         extensions: config::extensions(environment),
         max_file_bytes: scan::MAX_FILE_BYTES,
     };
-    let pack = pack::keywords(&root, &task, started)?;
-    let text = match args.json {
+    let stage = pack::first_stage(&root, &task, started)?;
+    if args.estimate {
+        let estimate = decide::estimate(provider, &stage, &root, &task, environment)?;
+        return print(&estimated(provider, &estimate, args.json)?);
+    }
+    let ask = |model: Model| model.rerank(&stage, &root, &task, Deadline::NEVER, progress);
+    let decided = model.map(ask).transpose()?;
+    let pack = stage.pack(&root, &task, decided, started);
+    print(&match args.json {
         true => render::json::pack(&pack, &args.task, &root.path)?,
         false => render::text::pack(&pack, &root.path, args.explain),
-    };
-    std::io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
+    })
+}
+
+fn estimated(provider: Provider, estimate: &Estimate, json: bool) -> Result<String> {
+    Ok(match json {
+        true => render::json::estimate(provider, estimate)?,
+        false => render::text::estimate(provider, estimate),
+    })
+}
+
+fn print(text: &str) -> Result<()> {
+    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }
 
 /// `--root` as it is; else the project around the session's or the working directory.

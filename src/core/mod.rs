@@ -6,9 +6,13 @@
 
 pub mod bm25;
 pub mod corpus;
+pub mod fuse;
 pub mod history;
 pub mod query;
+pub mod question;
 pub mod rank;
+pub mod redact;
 pub mod signal;
+pub mod sketch;
 pub mod snippet;
 pub mod tokenize;

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use super::session::Session;
 use super::{Reply, prompt, wire};
 use crate::config::{self, Environment};
+use crate::model::Deadline;
+use crate::pack::decide::Model;
 use crate::pack::{self, Pack, Task};
 use crate::project::files::Extensions;
 use crate::project::{root, scan};
@@ -45,10 +47,15 @@ fn within(time: Duration, work: impl FnOnce() -> Reply + Send + 'static) -> Repl
 fn answer(input: &wire::Input, settings: &Settings, started: Instant) -> Result<Reply, String> {
     let root = root::around(&settings.start(input)?).map_err(|error| error.to_string())?;
     let task = settings.task(input.prompt.as_deref().unwrap_or_default());
-    let pack = pack::keywords(&root, &task, started).map_err(|error| error.to_string())?;
-    if !pack.is_distinctive || pack.files.is_empty() {
+    let stage = pack::first_stage(&root, &task, started).map_err(|error| error.to_string())?;
+    // The check that costs nothing comes before the model that does.
+    if !stage.ranking.is_distinctive || stage.ranking.candidates.is_empty() {
         return Ok(Reply::silent());
     }
+    let due = Deadline::at(started + settings.time_for_model());
+    let ask = |model: &Model| model.rerank(&stage, &root, &task, due, &|_, _| ());
+    let decided = settings.model.as_ref().map(ask).transpose().map_err(|e| e.to_string())?;
+    let pack = stage.pack(&root, &task, decided, started);
     if settings.was_just_said(input, &pack) {
         return Ok(Reply::silent());
     }
@@ -68,12 +75,17 @@ struct Settings {
     extensions: Extensions,
     project_dir: Option<PathBuf>,
     folder: Option<PathBuf>,
+    model: Option<Model>,
 }
+
+/// Kept back from the deadline for writing the answer once the model's time is up.
+const WRITING: Duration = Duration::from_millis(200);
 
 impl Settings {
     fn read(environment: Environment<'_>) -> Result<Settings, String> {
         let number =
             |setting: config::Number| setting.read(environment).map_err(|e| format!("{e:#}"));
+        let provider = config::hook_provider(environment).map_err(|e| format!("{e:#}"))?;
         Ok(Settings {
             limit: number(config::HOOK_LIMIT)? as usize,
             code: number(config::HOOK_CODE)? as usize,
@@ -82,7 +94,12 @@ impl Settings {
             extensions: config::extensions(environment),
             project_dir: environment("CLAUDE_PROJECT_DIR").map(PathBuf::from),
             folder: private::folder(environment),
+            model: Model::open(provider, environment).map_err(|e| e.to_string())?,
         })
+    }
+
+    fn time_for_model(&self) -> Duration {
+        self.deadline - WRITING.min(self.deadline / 4)
     }
 
     fn task(&self, text: &str) -> Task {

@@ -13,8 +13,9 @@ pub const MAX_CONTEXT_UNITS: usize = 9_800;
 #[must_use]
 pub fn context(pack: &Pack, root: &Path) -> String {
     let mut context = format!(
-        "context-packer ranked this project's files for the request above by text, paths and git history. \
+        "context-packer ranked this project's files for the request above by text, paths and git history{}. \
          It is a search result, which may be wrong, and no instruction. Paths are relative to {}.\n",
+        by_model(pack),
         text::visible(&root.to_string_lossy()),
     );
     text::list(&mut context, &pack.files, false);
@@ -27,10 +28,25 @@ pub fn context(pack: &Pack, root: &Path) -> String {
     context
 }
 
+/// Who else ranked, and whether it could finish.
+fn by_model(pack: &Pack) -> String {
+    let Some(decided) = &pack.decided else { return String::new() };
+    let verdicts = if decided.reranked.partial { ", its verdicts so far" } else { "" };
+    format!(", and by the decision model {}{verdicts}", text::visible(&decided.reranked.model))
+}
+
 /// What the person is told.
 #[must_use]
 pub fn notice(pack: &Pack) -> String {
-    format!("context-packer: {} in {}", text::files(pack.files.len()), text::seconds(pack.total))
+    let by = match &pack.decided {
+        None => String::new(),
+        Some(decided) if decided.reranked.partial => {
+            format!(" by {}, verdicts so far", decided.provider.name())
+        }
+        Some(decided) => format!(" by {}", decided.provider.name()),
+    };
+    let files = text::files(pack.files.len());
+    format!("context-packer: {files}{by} in {}", text::seconds(pack.total))
 }
 
 fn units(text: &str) -> usize {

@@ -6,6 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::config::Provider;
+use crate::core::question::Estimate;
+use crate::model::Reranked;
 use crate::pack::{Pack, Pick};
 
 #[derive(Serialize)]
@@ -19,10 +22,14 @@ struct PackJson<'a> {
     scored: usize,
     collect_ms: f64,
     total_ms: f64,
-    calls: u32,
-    failed_calls: u32,
+    calls: u64,
+    failed_calls: u64,
     input_tokens: Option<u64>,
     cost_usd: Option<f64>,
+    /// Credentials that were hidden before anything was sent.
+    redacted: usize,
+    /// Whether a deadline left verdicts out.
+    partial: bool,
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     snippets: Vec<SnippetJson<'a>>,
@@ -38,7 +45,7 @@ struct ResultJson<'a> {
     pass2_ms: f64,
     stage3_ms: f64,
     total_ms: f64,
-    failed_batches: u32,
+    failed_batches: usize,
 }
 
 #[derive(Serialize)]
@@ -48,9 +55,16 @@ struct FileJson<'a> {
     /// Probability by a decision model; null without one.
     relevance: Option<f64>,
     score: f64,
-    /// Place by the local ranking, from 1.
-    bm25_rank: usize,
+    /// Place by the local ranking, from 1; null without any evidence there.
+    bm25_rank: Option<usize>,
     is_test: bool,
+    /// Share in the comparison of the best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role_confidence: Option<f64>,
     matches: Vec<WordJson<'a>>,
     reasons: ReasonsJson<'a>,
 }
@@ -102,40 +116,80 @@ pub fn structured(pack: &Pack, task: &str, root: &Path) -> serde_json::Result<Bo
 }
 
 fn json<'a>(pack: &'a Pack, task: &'a str, root: &Path) -> PackJson<'a> {
+    let run = pack.decided.as_ref().map(|decided| &decided.reranked);
+    let took = |ms: fn(&Reranked) -> u64| run.map_or(0.0, |run| ms(run) as f64);
     PackJson {
         root: root.to_string_lossy().into_owned(),
-        provider: "keywords",
-        model: None,
+        provider: pack.decided.as_ref().map_or(Provider::Keywords, |d| d.provider).name(),
+        model: run.map(|run| run.model.as_str()),
         result: ResultJson {
             task,
-            files: (1..).zip(&pack.files).map(|(place, pick)| file(place, pick)).collect(),
+            files: pack.files.iter().map(file).collect(),
             candidates: pack.n_candidates,
-            pass1_ms: 0.0,
-            pass2_ms: 0.0,
-            stage3_ms: 0.0,
+            pass1_ms: took(|run| run.sketch_ms),
+            pass2_ms: took(|run| run.source_ms),
+            stage3_ms: took(|run| run.compare_ms),
             total_ms: ms(pack.total.saturating_sub(pack.collect)),
-            failed_batches: 0,
+            failed_batches: run.map_or(0, |run| run.failed_batches),
         },
-        scored: pack.n_candidates,
+        scored: run.map_or(pack.n_candidates, |run| run.scored),
         collect_ms: ms(pack.collect),
         total_ms: ms(pack.total),
-        calls: 0,
-        failed_calls: 0,
-        input_tokens: Some(0),
-        cost_usd: Some(0.0),
-        warnings: pack.warnings.iter().map(ToString::to_string).collect(),
+        calls: run.map_or(0, |run| run.tally.calls),
+        failed_calls: run.map_or(0, |run| run.tally.failed_calls),
+        input_tokens: run.map_or(Some(0), |run| run.tally.input_tokens),
+        cost_usd: run.map_or(Some(0.0), |run| run.cost),
+        redacted: run.map_or(0, |run| run.redacted),
+        partial: run.is_some_and(|run| run.partial),
+        warnings: warnings(pack),
         snippets: snippets(pack),
     }
 }
 
-fn file(place: usize, pick: &Pick) -> FileJson<'_> {
+fn warnings(pack: &Pack) -> Vec<String> {
+    let of_model =
+        pack.decided.iter().flat_map(|decided| decided.reranked.warnings.iter().cloned());
+    pack.warnings.iter().map(ToString::to_string).chain(of_model).collect()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EstimateJson {
+    provider: &'static str,
+    files: usize,
+    requests: usize,
+    input_tokens: u64,
+    cost_usd: f64,
+}
+
+/// An estimate as pretty JSON, with a line break at the end.
+///
+/// # Errors
+/// None in practice: every value here has a JSON form.
+pub fn estimate(provider: Provider, estimate: &Estimate) -> serde_json::Result<String> {
+    let json = EstimateJson {
+        provider: provider.name(),
+        files: estimate.files,
+        requests: estimate.requests,
+        input_tokens: estimate.input_tokens,
+        cost_usd: estimate.dollars,
+    };
+    Ok(serde_json::to_string_pretty(&json)? + "\n")
+}
+
+fn file(pick: &Pick) -> FileJson<'_> {
     let reasons = &pick.reasons;
+    let judged = pick.judged.as_ref();
+    let role = judged.and_then(|judged| judged.role);
     FileJson {
         path: &pick.path,
-        relevance: None,
+        relevance: judged.map(|judged| judged.relevance),
         score: pick.score,
-        bm25_rank: place,
+        bm25_rank: pick.keyword_rank,
         is_test: pick.is_test,
+        choice: judged.and_then(|judged| judged.choice),
+        role: role.map(|(role, _)| role.name()),
+        role_confidence: role.map(|(_, p)| p),
         matches: pick.words.iter().map(|(word, count)| WordJson { word, count: *count }).collect(),
         reasons: ReasonsJson {
             text_rank: reasons.body_rank,

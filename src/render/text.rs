@@ -3,7 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::config::Provider;
+use crate::core::fuse::Judged;
+use crate::core::question::{Estimate, estimate_line, thousands};
 use crate::core::snippet::neutralise;
+use crate::pack::decide::Decided;
 use crate::pack::{Pack, Pick, Snippet};
 
 /// Characters of code shown in all, as in the seed: the rest of an answer has to fit the host's 10,000.
@@ -29,12 +33,42 @@ pub fn pack(pack: &Pack, root: &Path, explain: bool) -> String {
             "No file has a word of the task; name a file, a function or an error text.\n",
         );
     } else {
-        text.push_str("Ranked locally by text, paths and git history; read the top files before changing code.\n");
+        text.push_str(&ranked_by(pack.decided.as_ref()));
     }
     for warning in &pack.warnings {
         let _ = writeln!(text, "Note: {}", visible(&warning.to_string()));
     }
+    for warning in pack.decided.iter().flat_map(|decided| &decided.reranked.warnings) {
+        let _ = writeln!(text, "WARNING: {}", visible(warning));
+    }
     text
+}
+
+/// Who ranked, what it took, and what the scores mean.
+fn ranked_by(decided: Option<&Decided>) -> String {
+    let Some(Decided { provider, reranked: run }) = decided else {
+        return "Ranked locally by text, paths and git history; read the top files before changing code.\n"
+            .to_owned();
+    };
+    let tokens = run.tally.input_tokens.map_or("an unknown number of".to_owned(), thousands);
+    let cost = run.cost.map_or("cost unknown".to_owned(), |cost| format!("about ${cost:.4}"));
+    format!(
+        "Provider: {} ({}); scored {}. {} requests, {tokens} input tokens, {cost}. Scores are ranking signals, \
+         no confidence; read the top files before changing code.\n",
+        provider.name(),
+        visible(&run.model),
+        files(run.scored),
+        run.tally.calls,
+    )
+}
+
+/// What `pack --estimate` prints.
+#[must_use]
+pub fn estimate(provider: Provider, estimate: &Estimate) -> String {
+    match provider {
+        Provider::Keywords => "Provider keywords sends nothing and costs nothing.\n".to_owned(),
+        _ => format!("Provider {} would send: {}.\n", provider.name(), estimate_line(estimate)),
+    }
 }
 
 /// `12 ms`, `3.5 s`.
@@ -55,13 +89,41 @@ pub fn files(n: usize) -> String {
 /// One line a file, best first, and one more that says why.
 pub fn list(text: &mut String, files: &[Pick], explain: bool) {
     for (place, file) in (1..).zip(files) {
-        let mark = if file.is_test { "  (test)" } else { "" };
-        let rank = format!("#{place}");
-        let _ = writeln!(text, "{rank:<4} {}{mark}", visible(&file.path));
+        let (head, indent) = match file.judged {
+            Some(_) => (format!("{:.2}  ", file.score), "       "),
+            None => (format!("#{place:<3}"), "      "),
+        };
+        let _ = writeln!(text, "{head} {}{}", visible(&file.path), mark(file));
         if explain {
-            let _ = writeln!(text, "      {}", why(file));
+            let said = file.judged.as_ref().map(|j| verdict(file.by, j)).unwrap_or_default();
+            let _ = writeln!(text, "{indent}{said}{}", why(file));
         }
     }
+}
+
+/// The part a file plays, by the model or by its name.
+fn mark(file: &Pick) -> String {
+    match file.judged.as_ref().and_then(|judged| judged.role) {
+        Some((role, _)) => format!("  ({})", role.name()),
+        None if file.is_test => "  (test)".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// What a decision model said about a file, before why the local ranking had it.
+fn verdict(by: Provider, judged: &Judged) -> String {
+    let mut text = format!("{} {:.2} · ", by.name(), judged.relevance);
+    match judged.keyword_rank {
+        Some(rank) => _ = write!(text, "keyword #{} · ", rank + 1),
+        None => text.push_str("no keyword match · "),
+    }
+    if let Some(choice) = judged.choice {
+        let _ = write!(text, "compared {choice:.2} · ");
+    }
+    if let Some((role, p)) = judged.role {
+        let _ = write!(text, "{} {p:.2} · ", role.name());
+    }
+    text
 }
 
 /// Why a file was picked: its place by each kind of evidence, words with counts, and what git says.

@@ -3,9 +3,14 @@
 #![allow(unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 mod cli;
+#[allow(dead_code)] // Used by the program of the same name as well.
+#[path = "../fake/mod.rs"]
+mod fake;
 mod harness;
 mod hook;
 mod mcp;
+mod model;
+mod model_cli;
 mod pack;
 mod plugin;
 mod reports;

@@ -1,0 +1,245 @@
+//! Asks one request and gives the checked answer: retries, delays that the server names, and what each status means.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::core::question::{Ask, Question, State};
+use crate::model::error::Error;
+use crate::model::retry::{LONGEST_SERVER_DELAY, RETRIES, TIMEOUT_RETRIES, backoff, server_delay};
+use crate::model::run::Run;
+use crate::model::settings::{Endpoint, Settings};
+use crate::model::transport::{Http, Response, Transport, Trouble};
+use crate::model::wire::{self, Answer, Unusable};
+
+/// Asks a decision model. Shared by all threads and by all runs of a process.
+pub struct Client {
+    endpoint: Endpoint,
+    transport: Box<dyn Transport>,
+    budget: u64,
+    spent: AtomicU64,
+}
+
+/// What one exchange came to.
+enum Exchange {
+    Answered(Answer),
+    Ended(Error),
+    Unlucky(Unlucky),
+}
+
+/// An exchange that is worth another try.
+struct Unlucky {
+    /// What the server asked to wait.
+    delay: Option<Duration>,
+    why: String,
+    /// Whether nothing came back at all.
+    is_down: bool,
+    /// Most tries after the first.
+    retries: u32,
+}
+
+impl Client {
+    /// Opens no connection yet.
+    ///
+    /// # Errors
+    /// A certificate file or a proxy that cannot be used.
+    pub fn new(settings: &Settings) -> Result<Client, Error> {
+        let transport = Http::new(settings.endpoint.clone(), &settings.network)?;
+        Ok(Client::over(Box::new(transport), settings))
+    }
+
+    /// A client over any transport.
+    #[must_use]
+    pub fn over(transport: Box<dyn Transport>, settings: &Settings) -> Client {
+        let (endpoint, budget) = (settings.endpoint.clone(), settings.token_budget);
+        Client { endpoint, transport, budget, spent: AtomicU64::new(0) }
+    }
+
+    /// Where requests go.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Whether another run may start.
+    ///
+    /// # Errors
+    /// [`Error::BudgetSpent`].
+    pub fn check_budget(&self) -> Result<(), Error> {
+        let (spent, budget) = (self.spent.load(Ordering::Relaxed), self.budget);
+        if spent >= budget { Err(Error::BudgetSpent { spent, budget }) } else { Ok(()) }
+    }
+
+    /// Asks, in one of the run's places. Up to four retries, as long as the deadline allows.
+    ///
+    /// # Errors
+    /// See [`Error`]; [`Error::reach`] says whether others are worth asking.
+    pub fn ask(&self, run: &Run, ask: &Ask) -> Result<Answer, Error> {
+        match self.persist(run, ask) {
+            Err(Error::Rejected(why)) if run.is_blocked(|| self.is_blocked(run)) => {
+                Err(Error::Blocked(format!(
+                    "{} turns away even a harmless request ({why}): a firewall or proxy blocks this machine, \
+                     or the key is missing",
+                    self.host()
+                )))
+            }
+            other => other,
+        }
+    }
+
+    fn persist(&self, run: &Run, ask: &Ask) -> Result<Answer, Error> {
+        let body = wire::request_body(ask, self.endpoint.route, &self.endpoint.model);
+        let body = body.map_err(Error::Failed)?;
+        let mut retry = 0;
+        loop {
+            match self.exchange(run, ask, &body, retry)? {
+                Exchange::Answered(answer) => {
+                    self.spent.fetch_add(answer.input_tokens.unwrap_or(0), Ordering::Relaxed);
+                    run.count_answer(answer.input_tokens);
+                    return Ok(answer);
+                }
+                Exchange::Ended(error) => {
+                    run.count_failure();
+                    return Err(error);
+                }
+                Exchange::Unlucky(unlucky) => {
+                    run.count_failure();
+                    retry += 1;
+                    self.wait(run, retry, unlucky)?;
+                }
+            }
+        }
+    }
+
+    /// Waits before retry number `retry`, if there is to be one.
+    fn wait(&self, run: &Run, retry: u32, unlucky: Unlucky) -> Result<(), Error> {
+        if run.deadline().has_passed() {
+            return Err(Error::OutOfTime);
+        }
+        if retry > unlucky.retries {
+            return Err(self.given_up(run, unlucky, retry));
+        }
+        if unlucky.delay.is_some_and(|delay| delay > LONGEST_SERVER_DELAY) {
+            let why = unlucky.why;
+            return Err(Error::Failed(format!("{why}, and asks to wait for more than a minute")));
+        }
+        if let Some(delay) = unlucky.delay {
+            run.keep_silent(delay);
+        }
+        let wait = unlucky.delay.unwrap_or_else(|| backoff(retry, random()));
+        if run.sleep(wait) { Ok(()) } else { Err(Error::OutOfTime) }
+    }
+
+    /// After the last try. When nothing was ever answered, no other request will be.
+    fn given_up(&self, run: &Run, unlucky: Unlucky, tries: u32) -> Error {
+        let (host, why) = (self.host(), unlucky.why);
+        if !unlucky.is_down || run.has_answered() {
+            return Error::Failed(format!("{why} ({tries} tries)"));
+        }
+        let remedy = match self.endpoint.is_local {
+            true => "start the server, or correct its URL",
+            false => "check the network and the URL",
+        };
+        Error::Unreachable(format!("nothing answers at {host} ({why}): {remedy}"))
+    }
+
+    fn exchange(&self, run: &Run, ask: &Ask, body: &[u8], retry: u32) -> Result<Exchange, Error> {
+        let place = run.enter().ok_or(Error::OutOfTime)?;
+        let longest = Duration::from_secs(self.endpoint.timeout_seconds);
+        let timeout = run.deadline().left().map_or(longest, |left| left.min(longest));
+        let result = self.transport.post(body, retry, timeout.max(Duration::from_millis(1)));
+        if matches!(result, Err(Trouble::Cut(_))) {
+            run.halve_places(place.since);
+        }
+        drop(place);
+        Ok(match result {
+            Ok(response) => self.judge(&response, ask),
+            Err(Trouble::TimedOut) => silence("no answer in time".into(), TIMEOUT_RETRIES),
+            // Nobody listens there: on this machine that does not change by waiting.
+            Err(Trouble::Refused(why)) if self.endpoint.is_local => silence(why, 0),
+            Err(Trouble::Refused(why) | Trouble::Cut(why) | Trouble::Network(why)) => {
+                silence(self.hide(&why), RETRIES)
+            }
+            Err(Trouble::Permanent(why)) => Exchange::Ended(Error::Unreachable(format!(
+                "{} cannot be asked: {} (behind a company proxy, set CONTEXT_PACKER_CA_FILE)",
+                self.host(),
+                self.hide(&why)
+            ))),
+        })
+    }
+
+    fn judge(&self, response: &Response, ask: &Ask) -> Exchange {
+        if response.status == 200 {
+            return match wire::answer(&response.body, ask) {
+                Ok(answer) => Exchange::Answered(answer),
+                Err(Unusable::Cut) => again(None, "the answer was cut".into()),
+                Err(Unusable::Wrong(why)) => Exchange::Ended(Error::Failed(self.hide(&why))),
+            };
+        }
+        let complaint = wire::complaint(&response.body);
+        let id = response.request_id.as_ref().map(|id| format!(", id {id}")).unwrap_or_default();
+        let what = self.hide(&format!("{}{id}: {}", response.status, complaint.message));
+        let is_too_large = complaint.kind.as_deref() == Some("max_tokens_exceeded");
+        match response.status {
+            408 | 409 | 425 | 429 | 500..=599 => again(delay(response), what),
+            400 | 413 if is_too_large || response.status == 413 => {
+                Exchange::Ended(Error::TooLarge(what))
+            }
+            403 if !complaint.is_json => Exchange::Ended(Error::Rejected(what)),
+            _ => Exchange::Ended(Error::Refused(self.refusal(response.status, &what))),
+        }
+    }
+
+    fn refusal(&self, status: u16, what: &str) -> String {
+        let (host, variable) = (self.host(), self.endpoint.key_variable);
+        let remedy = match status {
+            401 | 403 if variable.is_empty() => "is this the right server?".to_owned(),
+            401 | 403 => format!("check {variable}"),
+            402 => "no credits are left: add some, or use --provider keywords".to_owned(),
+            300..=399 => {
+                "redirects are not followed, so that the key stays where it belongs".to_owned()
+            }
+            404 => format!("check the URL and the model {:?}", self.endpoint.model),
+            _ => "the request is not understood; please report this".to_owned(),
+        };
+        format!("{host} refuses ({what}): {remedy}")
+    }
+
+    /// Whether a request that nobody could object to is turned away as well.
+    fn is_blocked(&self, run: &Run) -> bool {
+        let statement = Question::statement("The word in the state is `ok`.".into());
+        let probe =
+            Ask { state: State::Text("ok".into()), questions: vec![("ok".into(), statement)] };
+        matches!(self.persist(run, &probe), Err(Error::Rejected(_)))
+    }
+
+    /// The URL without its path: all that a person needs to know, and it holds no secret.
+    fn host(&self) -> String {
+        let parts: Vec<&str> = self.endpoint.url.splitn(4, '/').take(3).collect();
+        parts.join("/")
+    }
+
+    fn hide(&self, text: &str) -> String {
+        self.endpoint.key.as_ref().map_or_else(|| text.to_owned(), |key| key.hide_in(text))
+    }
+}
+
+/// The service spoke, but not with an answer.
+fn again(delay: Option<Duration>, why: String) -> Exchange {
+    Exchange::Unlucky(Unlucky { delay, why, is_down: false, retries: RETRIES })
+}
+
+/// Nothing came back.
+fn silence(why: String, retries: u32) -> Exchange {
+    Exchange::Unlucky(Unlucky { delay: None, why, is_down: true, retries })
+}
+
+fn delay(response: &Response) -> Option<Duration> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    server_delay(response.retry_after_ms.as_deref(), response.retry_after.as_deref(), now)
+}
+
+/// Any number, another one each time: the standard library seeds its hash maps from the system.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

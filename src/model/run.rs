@@ -1,0 +1,274 @@
+//! What the requests of one run share: the deadline, the places in flight, pauses, the end, and the tally.
+//!
+//! A request takes a place with [`Run::enter`] and gives it back when its [`Place`] is dropped. A server that resets
+//! connections gets half as many at a time from then on; one that names a delay gets silence for that long.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// When an answer is due; `None` is never.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// No deadline.
+    pub const NEVER: Deadline = Deadline(None);
+
+    /// At that moment.
+    #[must_use]
+    pub fn at(moment: Instant) -> Deadline {
+        Deadline(Some(moment))
+    }
+
+    /// What is left; zero when it has passed, `None` when there is no deadline.
+    #[must_use]
+    pub fn left(self) -> Option<Duration> {
+        self.0.map(|moment| moment.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether it has passed.
+    #[must_use]
+    pub fn has_passed(self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+}
+
+/// One run: a pack, or one compaction.
+pub struct Run {
+    deadline: Deadline,
+    places: Mutex<Places>,
+    bell: Condvar,
+    /// Whether any request of this run was answered.
+    answered: AtomicBool,
+    /// Whether a harmless request was turned away as well, once that was asked.
+    blocked: OnceLock<bool>,
+    calls: AtomicU64,
+    failed_calls: AtomicU64,
+    input_tokens: AtomicU64,
+    usage_missing: AtomicBool,
+}
+
+struct Places {
+    taken: usize,
+    limit: usize,
+    halved_at: Option<Instant>,
+    silent_until: Option<Instant>,
+    stopped: bool,
+}
+
+/// A place in flight; given back when dropped.
+pub(super) struct Place<'a> {
+    run: &'a Run,
+    /// When it was taken.
+    pub(super) since: Instant,
+}
+
+/// What the requests of a run came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Requests sent, retries included.
+    pub calls: u64,
+    /// Those that brought no answer.
+    pub failed_calls: u64,
+    /// Input tokens as reported by the service; `None` when an answer came without.
+    pub input_tokens: Option<u64>,
+}
+
+impl Run {
+    /// At most `in_flight` requests at a time, until the deadline.
+    #[must_use]
+    pub fn new(in_flight: usize, deadline: Deadline) -> Run {
+        let limit = in_flight.max(1);
+        let places =
+            Places { taken: 0, limit, halved_at: None, silent_until: None, stopped: false };
+        Run {
+            deadline,
+            places: Mutex::new(places),
+            bell: Condvar::new(),
+            answered: AtomicBool::new(false),
+            blocked: OnceLock::new(),
+            calls: AtomicU64::new(0),
+            failed_calls: AtomicU64::new(0),
+            input_tokens: AtomicU64::new(0),
+            usage_missing: AtomicBool::new(false),
+        }
+    }
+
+    /// When the run is due.
+    #[must_use]
+    pub fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
+    /// What was sent and reported so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let known = !self.usage_missing.load(Ordering::Relaxed);
+        Tally {
+            calls: self.calls.load(Ordering::Relaxed),
+            failed_calls: self.failed_calls.load(Ordering::Relaxed),
+            input_tokens: known.then(|| self.input_tokens.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Ends the run: nothing more is sent, nobody sleeps on.
+    pub fn stop(&self) {
+        self.lock().stopped = true;
+        self.bell.notify_all();
+    }
+
+    /// Waits for a place. `None`: the deadline has passed or the run has ended.
+    pub(super) fn enter(&self) -> Option<Place<'_>> {
+        let mut places = self.lock();
+        loop {
+            if places.stopped || self.deadline.has_passed() {
+                return None;
+            }
+            let now = Instant::now();
+            let silence = places.silent_until.map(|until| until.saturating_duration_since(now));
+            match silence.filter(|silence| !silence.is_zero()) {
+                Some(silence) => places = self.wait(places, Some(silence)),
+                None if places.taken >= places.limit => places = self.wait(places, None),
+                None => {
+                    places.taken += 1;
+                    self.calls.fetch_add(1, Ordering::Relaxed);
+                    return Some(Place { run: self, since: now });
+                }
+            }
+        }
+    }
+
+    /// Sleeps; false when the run ended or its deadline passed before.
+    pub(super) fn sleep(&self, duration: Duration) -> bool {
+        let end = Instant::now() + duration;
+        let mut places = self.lock();
+        while !places.stopped && !self.deadline.has_passed() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            places = self.wait(places, Some(left));
+        }
+        false
+    }
+
+    /// Nobody sends anything for that long: the server asked for it.
+    pub(super) fn keep_silent(&self, duration: Duration) {
+        let until = Instant::now() + duration;
+        let mut places = self.lock();
+        places.silent_until = places.silent_until.max(Some(until));
+    }
+
+    /// Half as many requests at a time, once for all that were in flight together.
+    pub(super) fn halve_places(&self, since: Instant) {
+        let mut places = self.lock();
+        if places.halved_at.is_none_or(|at| since > at) {
+            places.limit = (places.limit / 2).max(1);
+            places.halved_at = Some(Instant::now());
+        }
+    }
+
+    pub(super) fn count_answer(&self, input_tokens: Option<u64>) {
+        self.answered.store(true, Ordering::Relaxed);
+        match input_tokens {
+            Some(tokens) => drop(self.input_tokens.fetch_add(tokens, Ordering::Relaxed)),
+            None => self.usage_missing.store(true, Ordering::Relaxed),
+        }
+    }
+
+    pub(super) fn count_failure(&self) {
+        self.failed_calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// Asks once per run whether everything is turned away; others wait for the finding.
+    pub(super) fn is_blocked(&self, probe: impl FnOnce() -> bool) -> bool {
+        !self.has_answered() && *self.blocked.get_or_init(probe)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(
+        &self,
+        places: MutexGuard<'a, Places>,
+        most: Option<Duration>,
+    ) -> MutexGuard<'a, Places> {
+        let most = [most, self.deadline.left()].into_iter().flatten().min();
+        match most {
+            // The deadline counts as passed only at zero: never wait for nothing.
+            Some(most) => {
+                let most = most.max(Duration::from_millis(1));
+                self.bell.wait_timeout(places, most).unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => self.bell.wait(places).unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.run.lock().taken -= 1;
+        self.run.bell.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_given_back_and_halved_once_per_wave() {
+        let run = Run::new(4, Deadline::NEVER);
+        let first = run.enter().unwrap();
+        let second = run.enter().unwrap();
+        run.halve_places(first.since);
+        run.halve_places(second.since);
+        assert_eq!(run.lock().limit, 2);
+        drop((first, second));
+        assert_eq!(run.lock().taken, 0);
+        assert_eq!(run.tally().calls, 2);
+    }
+
+    #[test]
+    fn a_stopped_run_lets_nobody_in_and_nobody_sleep() {
+        let run = Run::new(1, Deadline::NEVER);
+        run.stop();
+        assert!(run.enter().is_none());
+        assert!(!run.sleep(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn the_deadline_ends_a_wait() {
+        let started = Instant::now();
+        let run = Run::new(1, Deadline::at(started + Duration::from_millis(30)));
+        let place = run.enter().unwrap();
+        assert!(run.enter().is_none());
+        drop(place);
+        assert!(!run.sleep(Duration::from_secs(60)));
+        assert!(started.elapsed() < Duration::from_millis(130));
+    }
+
+    #[test]
+    fn silence_holds_everybody_back() {
+        let run = Run::new(2, Deadline::NEVER);
+        run.keep_silent(Duration::from_millis(40));
+        let started = Instant::now();
+        assert!(run.enter().is_some());
+        assert!(started.elapsed() >= Duration::from_millis(40));
+    }
+
+    #[test]
+    fn one_answer_without_usage_makes_the_total_unknown() {
+        let run = Run::new(1, Deadline::NEVER);
+        run.count_answer(Some(5));
+        assert_eq!(run.tally().input_tokens, Some(5));
+        run.count_answer(None);
+        assert_eq!(run.tally().input_tokens, None);
+    }
+}

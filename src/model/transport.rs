@@ -1,0 +1,187 @@
+//! One POST: bytes out, status, a few headers and bytes back. The only file that knows the HTTP library.
+//!
+//! No redirect is followed, so that a key goes to the host it was meant for and to no other; the timeout covers the
+//! whole exchange with its body; a response is read up to [`RESPONSE_BYTES`].
+
+use std::time::Duration;
+
+use ureq::tls::{PemItem, RootCerts, TlsConfig};
+use ureq::{Agent, Body, Proxy, http};
+
+use crate::model::error::Error;
+use crate::model::secret::Secret;
+use crate::model::settings::{Endpoint, Network, Route};
+
+/// Longest response read: answers about 60 files take 5 kB, and nothing the service sends takes megabytes.
+pub const RESPONSE_BYTES: u64 = 4 * 1024 * 1024;
+/// Sent with every request: the vendor's firewall turns away clients without one.
+const USER_AGENT: &str = concat!("context-packer/", env!("CARGO_PKG_VERSION"));
+/// Versions of the gateway's evaluation protocol (`@ai-sdk/gateway` 4.0.87).
+const GATEWAY_HEADERS: &[(&str, &str)] = &[
+    ("ai-gateway-protocol-version", "0.0.1"),
+    ("ai-gateway-auth-method", "api-key"),
+    ("ai-evaluation-model-specification-version", "4"),
+];
+
+/// What came back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Response {
+    /// HTTP status.
+    pub status: u16,
+    /// `retry-after-ms`.
+    pub retry_after_ms: Option<String>,
+    /// `retry-after`.
+    pub retry_after: Option<String>,
+    /// What the service or its firewall calls this exchange, for a report to them.
+    pub request_id: Option<String>,
+    /// The body, whatever its content type says.
+    pub body: Vec<u8>,
+}
+
+/// Why nothing came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// Not in time.
+    TimedOut,
+    /// Nobody listens there.
+    Refused(String),
+    /// The connection was reset or cut: fewer at a time may do better.
+    Cut(String),
+    /// Any other trouble on the way, name resolution included.
+    Network(String),
+    /// Trouble that a second try meets again: certificates, an answer that is no HTTP or too long.
+    Permanent(String),
+}
+
+/// The seam between the client and the network.
+pub trait Transport: Send + Sync {
+    /// Sends one request body; `retry` is 0 for the first try.
+    ///
+    /// # Errors
+    /// No response in time, or none that can be read.
+    fn post(&self, body: &[u8], retry: u32, timeout: Duration) -> Result<Response, Trouble>;
+}
+
+/// The network.
+pub struct Http {
+    agent: Agent,
+    endpoint: Endpoint,
+}
+
+impl Http {
+    /// Opens no connection yet. One agent serves all threads; it keeps as many connections as there are places.
+    ///
+    /// # Errors
+    /// A certificate file that cannot be read, a proxy that is no URL.
+    pub fn new(endpoint: Endpoint, network: &Network) -> Result<Http, Error> {
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .user_agent(USER_AGENT)
+            .max_idle_connections(endpoint.in_flight)
+            .max_idle_connections_per_host(endpoint.in_flight)
+            .proxy(proxy(&endpoint, network)?);
+        if let Some(path) = network.ca_file.as_ref().filter(|_| !endpoint.is_local) {
+            let roots = RootCerts::new_with_certs(&certificates(path)?);
+            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
+        }
+        Ok(Http { agent: config.build().new_agent(), endpoint })
+    }
+}
+
+impl Transport for Http {
+    fn post(&self, body: &[u8], retry: u32, timeout: Duration) -> Result<Response, Trouble> {
+        let mut request = self
+            .agent
+            .post(&self.endpoint.url)
+            .header("content-type", "application/json")
+            .header("accept", "application/json");
+        if let Some(key) = &self.endpoint.key {
+            request = request.header("authorization", Secret::bearer(key));
+        }
+        if self.endpoint.route == Route::GatewayEvaluation {
+            request = request.header("ai-model-id", &self.endpoint.model);
+            for &(name, value) in GATEWAY_HEADERS {
+                request = request.header(name, value);
+            }
+        }
+        if retry > 0 {
+            request = request.header("x-typesafe-retry-count", retry.to_string());
+        }
+        let request = request.config().timeout_global(Some(timeout)).build();
+        let response = request.send(body).map_err(|error| trouble(&error))?;
+        read(response)
+    }
+}
+
+fn read(mut response: http::Response<Body>) -> Result<Response, Trouble> {
+    let header = |name: &str| {
+        response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    };
+    let head = Response {
+        status: response.status().as_u16(),
+        retry_after_ms: header("retry-after-ms"),
+        retry_after: header("retry-after"),
+        request_id: header("x-typesafe-request-id").or_else(|| header("cf-ray")),
+        body: Vec::new(),
+    };
+    let body = response.body_mut().with_config().limit(RESPONSE_BYTES).read_to_vec();
+    Ok(Response { body: body.map_err(|error| trouble(&error))?, ..head })
+}
+
+fn trouble(error: &ureq::Error) -> Trouble {
+    use std::io::ErrorKind;
+    let text = error.to_string();
+    match error {
+        ureq::Error::Timeout(_) => Trouble::TimedOut,
+        ureq::Error::Io(io) => match io.kind() {
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => Trouble::TimedOut,
+            ErrorKind::InvalidData if text.contains("certificate") => Trouble::Permanent(text),
+            ErrorKind::ConnectionRefused => Trouble::Refused(text),
+            ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe
+            | ErrorKind::UnexpectedEof
+            | ErrorKind::NotConnected => Trouble::Cut(text),
+            _ => Trouble::Network(text),
+        },
+        ureq::Error::BodyStalled | ureq::Error::ConnectionFailed => Trouble::Cut(text),
+        ureq::Error::HostNotFound | ureq::Error::ConnectProxyFailed(_) => Trouble::Network(text),
+        ureq::Error::BodyExceedsLimit(_) => Trouble::Permanent("the answer is too long".into()),
+        _ => Trouble::Permanent(text),
+    }
+}
+
+/// The proxy of the environment; never for a server on this machine.
+fn proxy(endpoint: &Endpoint, network: &Network) -> Result<Option<Proxy>, Error> {
+    let Some((variable, url)) = network.proxy.as_ref().filter(|_| !endpoint.is_local) else {
+        return Ok(None);
+    };
+    // The URL may hold a password: it is not repeated.
+    let wrong = |_| Error::Setting(format!("{variable} is not the URL of a proxy"));
+    let proxy = Proxy::new(url).map_err(wrong)?;
+    let Some(exceptions) = &network.no_proxy else { return Ok(Some(proxy)) };
+    let mut builder = Proxy::builder(proxy.protocol()).host(proxy.host()).port(proxy.port());
+    if let (Some(user), Some(password)) = (proxy.username(), proxy.password()) {
+        builder = builder.username(user).password(password);
+    }
+    for host in exceptions.split(',').map(str::trim).filter(|host| !host.is_empty()) {
+        builder = builder.no_proxy(host);
+    }
+    builder.build().map(Some).map_err(wrong)
+}
+
+fn certificates(path: &str) -> Result<Vec<ureq::tls::Certificate<'static>>, Error> {
+    let wrong = |why: String| Error::Setting(format!("CONTEXT_PACKER_CA_FILE {path:?} {why}"));
+    let pem = std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let mut found = Vec::new();
+    for item in ureq::tls::parse_pem(&pem) {
+        match item {
+            Ok(PemItem::Certificate(certificate)) => found.push(certificate),
+            Ok(_) => {}
+            Err(error) => return Err(wrong(format!("is not PEM: {error}"))),
+        }
+    }
+    if found.is_empty() { Err(wrong("holds no certificate".into())) } else { Ok(found) }
+}
