@@ -24,6 +24,8 @@ pub enum Command {
     Mcp(McpArgs),
     /// Say whether and why the hook would speak.
     Doctor(DoctorArgs),
+    /// Look at, make or remove the index of a project.
+    Index(IndexArgs),
 }
 
 /// `context-packer mcp`.
@@ -40,6 +42,28 @@ pub struct DoctorArgs {
     pub prompt: Option<String>,
     /// As in [`PackArgs`].
     pub root: Option<PathBuf>,
+}
+
+/// `context-packer index`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct IndexArgs {
+    /// What to do.
+    pub action: IndexAction,
+    /// As in [`PackArgs`].
+    pub root: Option<PathBuf>,
+    /// Say nothing.
+    pub quiet: bool,
+}
+
+/// What to do with an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexAction {
+    /// Say what there is.
+    Status,
+    /// Make or renew it.
+    Build,
+    /// Remove it.
+    Clear,
 }
 
 /// `context-packer pack`. `None` means: not given, the configuration decides.
@@ -136,7 +160,14 @@ const DOCTOR: Subcommand = Subcommand {
     flags: &[ROOT],
 };
 
-const SUBCOMMANDS: &[&Subcommand] = &[&PACK, &HOOK, &MCP, &DOCTOR];
+const INDEX: Subcommand = Subcommand {
+    name: "index",
+    positional: "status|build|clear",
+    about: "look at, make or remove the index of a project",
+    flags: &[ROOT, flag("quiet", "say nothing")],
+};
+
+const SUBCOMMANDS: &[&Subcommand] = &[&PACK, &HOOK, &MCP, &DOCTOR, &INDEX];
 
 /// Reads the command line, program name first.
 ///
@@ -167,6 +198,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
         "doctor" => {
             Ok(Command::Doctor(DoctorArgs { prompt: given.rest(), root: given.path("root") }))
         }
+        "index" => index(&given).map(Command::Index),
         other => unreachable!("subcommand {other} has no reader"),
     }
 }
@@ -185,6 +217,16 @@ fn pack(given: &Given) -> Result<PackArgs> {
         estimate: given.has("estimate"),
         json: given.has("json"),
     })
+}
+
+fn index(given: &Given) -> Result<IndexArgs> {
+    let action = match given.rest().as_deref() {
+        None | Some("status") => IndexAction::Status,
+        Some("build") => IndexAction::Build,
+        Some("clear") => IndexAction::Clear,
+        Some(other) => bail!("index has no action {other:?}: use status, build or clear"),
+    };
+    Ok(IndexArgs { action, root: given.path("root"), quiet: given.has("quiet") })
 }
 
 /// The flags and arguments of one subcommand as given, names checked, values still text.

@@ -3,9 +3,13 @@
 //! Every setting is one [`Number`] or one function here, with its unit, range and sources. Nothing below `cmd`
 //! reads the environment. Keys (`TYPESAFE_API_KEY` …) are read where they are used, by name, never logged.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, Result, bail};
 
+use crate::private;
 use crate::project::files::Extensions;
+use crate::project::index;
 
 /// Looks a variable up; tests pass a table in place of the process's environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -109,6 +113,19 @@ pub const HOOK_DEADLINE_MS: Number = Number {
 /// Whether the person is told how many files were added in how many milliseconds.
 pub const HOOK_NOTICE: Switch =
     Switch { variable: "CONTEXT_PACKER_HOOK_NOTICE", option: Some("hook_notice"), default: true };
+
+/// Whether files are looked up in an index where there is one, and one is made where there is none.
+pub const INDEX: Switch =
+    Switch { variable: "CONTEXT_PACKER_INDEX", option: Some("index"), default: true };
+
+/// The folder of indexes; `None` when they are switched off or there is nowhere to keep them.
+///
+/// # Errors
+/// A switch that is neither on nor off.
+pub fn index(environment: Environment<'_>) -> Result<Option<PathBuf>> {
+    let folder = INDEX.read(environment)?.then(|| private::folder(environment)).flatten();
+    Ok(folder.map(|folder| index::folder(&folder)))
+}
 
 /// Who ranks for the prompt hook.
 ///

@@ -37,6 +37,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Pack(args) => cmd::pack::run(&args, &progress()),
         Command::Mcp(args) => cmd::mcp::run(args),
         Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Index(args) => cmd::index::run(&args),
         Command::Hook => {
             fail_open();
             cmd::hook::run();

@@ -5,6 +5,7 @@
 
 pub mod decide;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use self::decide::Decided;
@@ -17,6 +18,7 @@ use crate::core::rank::{self, Ranking, Reasons, Weights};
 use crate::core::signal;
 use crate::core::snippet::{self, Window};
 use crate::project::files::{self, Extensions};
+use crate::project::index::{self, Use};
 use crate::project::root::Root;
 use crate::project::{Error, Warning, history, scan};
 
@@ -33,6 +35,8 @@ pub struct Task {
     pub extensions: Extensions,
     /// Largest file to rank.
     pub max_file_bytes: u64,
+    /// The folder of indexes; without one every file is read.
+    pub index: Option<PathBuf>,
 }
 
 /// The answer.
@@ -50,6 +54,8 @@ pub struct Pack {
     pub warnings: Vec<Warning>,
     /// What a decision model said, when one was asked.
     pub decided: Option<Decided>,
+    /// How the index served.
+    pub index: Use,
     /// Listing and reading.
     pub collect: Duration,
     /// All of it.
@@ -98,22 +104,37 @@ pub struct Survey {
     pub history: History,
     /// What could not be read.
     pub warnings: Vec<Warning>,
+    /// How the index served.
+    pub index: Use,
 }
 
-/// Lists and reads a project for a query; git's history is read at the same time.
+/// Finds out what a project holds of a query: by its index where there is one, by reading everything otherwise.
 ///
 /// # Errors
 /// A repository that git cannot read.
 pub fn survey(root: &Root, task: &Task) -> Result<Survey, Error> {
-    let log = history::start(root);
     let query = query::query(&task.text);
+    let Some(folder) = &task.index else { return read(root, task, query, Use::Off) };
+    let of = index::Task { extensions: &task.extensions, max_file_bytes: task.max_file_bytes };
+    match index::survey(folder, root, &query, &of) {
+        Some(index::Survey { corpus, history, warnings, is_stale }) => {
+            let index = if is_stale { Use::Stale } else { Use::Fresh };
+            Ok(Survey { query, corpus, history, warnings, index })
+        }
+        None => read(root, task, query, Use::Missing),
+    }
+}
+
+/// Lists and reads a project for a query; git's history is read at the same time.
+fn read(root: &Root, task: &Task, query: Query, index: Use) -> Result<Survey, Error> {
+    let log = history::start(root);
     let listing = files::list(root, &task.extensions)?;
     let mut warnings = listing.warnings;
     let (corpus, unread) = scan::scan(&root.path, listing.paths, &query, task.max_file_bytes);
     warnings.extend(unread);
     let (history, cut) = log.finish(&corpus.documents);
     warnings.extend(cut);
-    Ok(Survey { query, corpus, history, warnings })
+    Ok(Survey { query, corpus, history, warnings, index })
 }
 
 /// A project ranked locally, with what it was ranked from.
@@ -169,6 +190,7 @@ impl FirstStage {
             snippets,
             warnings: self.survey.warnings,
             decided,
+            index: self.survey.index,
             collect: self.collect,
             total: started.elapsed(),
         }

@@ -95,6 +95,7 @@ fn verdict(text: &str, given: Option<&Path>, environment: Environment<'_>) -> St
         code: 0,
         extensions: config::extensions(environment),
         max_file_bytes: scan::MAX_FILE_BYTES,
+        index: config::index(environment).ok().flatten(),
     };
     match pack::keywords(&root, &task, started) {
         Err(error) => _ = writeln!(report, "  the hook stays silent: {error}"),
@@ -143,7 +144,7 @@ fn log(environment: Environment<'_>) -> String {
     text
 }
 
-fn age(seconds: u64) -> String {
+pub(crate) fn age(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds / 60),

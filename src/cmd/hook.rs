@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use crate::config::{self, Environment};
 use crate::hook::{Reply, journal, start, submit, wire};
 use crate::private;
+use crate::project::index;
 
 /// Largest input that is read; a prompt of 1 MB fits, an endless stream ends.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
@@ -19,6 +20,10 @@ pub fn run() {
     if let Some(output) = reply.output {
         // The host may have stopped listening; then there is no one to tell.
         let _ = std::io::stdout().lock().write_all(output.as_bytes());
+    }
+    if let Some(root) = &reply.renew {
+        // Without it the next answer is as right, only slower.
+        let _ = index::build_later(root);
     }
 }
 

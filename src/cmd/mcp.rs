@@ -25,6 +25,7 @@ pub fn run(args: McpArgs) -> Result<()> {
         start,
         provider: config::provider(environment).map_err(|error| format!("{error:#}")),
         extensions: config::extensions(environment),
+        index: config::index(environment)?,
     };
     mcp::serve(std::io::stdin(), &mut std::io::stdout().lock(), settings)?;
     Ok(())

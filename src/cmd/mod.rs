@@ -2,5 +2,6 @@
 
 pub mod doctor;
 pub mod hook;
+pub mod index;
 pub mod mcp;
 pub mod pack;

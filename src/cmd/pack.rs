@@ -13,7 +13,7 @@ use crate::model::Deadline;
 use crate::pack::decide::{self, Model};
 use crate::pack::{self, Task};
 use crate::project::root::{self, Root};
-use crate::project::scan;
+use crate::project::{index, scan};
 use crate::render;
 
 /// Files picked when nothing says how many: the seed's default.
@@ -39,6 +39,7 @@ pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
         code: args.code.unwrap_or(0),
         extensions: config::extensions(environment),
         max_file_bytes: scan::MAX_FILE_BYTES,
+        index: config::index(environment)?,
     };
     let stage = pack::first_stage(&root, &task, started)?;
     if args.estimate {
@@ -51,7 +52,12 @@ pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
     print(&match args.json {
         true => render::json::pack(&pack, &args.task, &root.path)?,
         false => render::text::pack(&pack, &root.path, args.explain),
-    })
+    })?;
+    if index::is_due(pack.index, pack.n_candidates) {
+        // Without it the next answer is as right, only slower.
+        let _ = index::build_later(&root);
+    }
+    Ok(())
 }
 
 fn estimated(provider: Provider, estimate: &Estimate, json: bool) -> Result<String> {

@@ -15,4 +15,5 @@ pub mod redact;
 pub mod signal;
 pub mod sketch;
 pub mod snippet;
+pub mod terms;
 pub mod tokenize;

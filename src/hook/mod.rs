@@ -10,6 +10,8 @@ pub mod start;
 pub mod submit;
 pub mod wire;
 
+use crate::project::root::Root;
+
 /// What a handler has to say.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Reply {
@@ -17,6 +19,8 @@ pub struct Reply {
     pub output: Option<String>,
     /// For the log. Never the person's text, never a key.
     pub trouble: Option<String>,
+    /// A project whose index is to be renewed once the answer is out.
+    pub renew: Option<Root>,
 }
 
 impl Reply {
@@ -29,6 +33,6 @@ impl Reply {
     /// Nothing to add, because something went wrong.
     #[must_use]
     pub fn failed(trouble: impl Into<String>) -> Reply {
-        Reply { output: None, trouble: Some(trouble.into()) }
+        Reply { trouble: Some(trouble.into()), ..Reply::default() }
     }
 }

@@ -9,9 +9,10 @@ use super::{Reply, prompt, wire};
 use crate::config::{self, Environment};
 use crate::model::Deadline;
 use crate::pack::decide::Model;
-use crate::pack::{self, Pack, Task};
+use crate::pack::{self, FirstStage, Pack, Task};
 use crate::project::files::Extensions;
-use crate::project::{root, scan};
+use crate::project::root::Root;
+use crate::project::{index, root, scan};
 use crate::{private, render};
 
 /// Answers a prompt within the deadline.
@@ -48,14 +49,28 @@ fn answer(input: &wire::Input, settings: &Settings, started: Instant) -> Result<
     let root = root::around(&settings.start(input)?).map_err(|error| error.to_string())?;
     let task = settings.task(input.prompt.as_deref().unwrap_or_default());
     let stage = pack::first_stage(&root, &task, started).map_err(|error| error.to_string())?;
+    let is_due = index::is_due(stage.survey.index, stage.survey.corpus.documents.len());
+    let reply = speak(input, settings, &root, &task, stage, started)?;
+    Ok(Reply { renew: is_due.then_some(root), ..reply })
+}
+
+/// The answer, unless there is nothing to say or it was just said.
+fn speak(
+    input: &wire::Input,
+    settings: &Settings,
+    root: &Root,
+    task: &Task,
+    stage: FirstStage,
+    started: Instant,
+) -> Result<Reply, String> {
     // The check that costs nothing comes before the model that does.
     if !stage.ranking.is_distinctive || stage.ranking.candidates.is_empty() {
         return Ok(Reply::silent());
     }
     let due = Deadline::at(started + settings.time_for_model());
-    let ask = |model: &Model| model.rerank(&stage, &root, &task, due, &|_, _| ());
+    let ask = |model: &Model| model.rerank(&stage, root, task, due, &|_, _| ());
     let decided = settings.model.as_ref().map(ask).transpose().map_err(|e| e.to_string())?;
-    let pack = stage.pack(&root, &task, decided, started);
+    let pack = stage.pack(root, task, decided, started);
     if settings.was_just_said(input, &pack) {
         return Ok(Reply::silent());
     }
@@ -63,7 +78,7 @@ fn answer(input: &wire::Input, settings: &Settings, started: Instant) -> Result<
     let notice = settings.notice.then(|| render::hook::notice(&pack));
     let output =
         wire::prompt_output(&context, notice.as_deref()).map_err(|error| error.to_string())?;
-    Ok(Reply { output: Some(output), trouble: None })
+    Ok(Reply { output: Some(output), ..Reply::default() })
 }
 
 /// What the hook is told by its surroundings.
@@ -76,6 +91,7 @@ struct Settings {
     project_dir: Option<PathBuf>,
     folder: Option<PathBuf>,
     model: Option<Model>,
+    index: Option<PathBuf>,
 }
 
 /// Kept back from the deadline for writing the answer once the model's time is up.
@@ -95,6 +111,7 @@ impl Settings {
             project_dir: environment("CLAUDE_PROJECT_DIR").map(PathBuf::from),
             folder: private::folder(environment),
             model: Model::open(provider, environment).map_err(|e| e.to_string())?,
+            index: config::index(environment).map_err(|e| format!("{e:#}"))?,
         })
     }
 
@@ -109,6 +126,7 @@ impl Settings {
             code: self.code,
             extensions: self.extensions.clone(),
             max_file_bytes: scan::MAX_FILE_BYTES,
+            index: self.index.clone(),
         }
     }
 

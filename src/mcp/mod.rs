@@ -28,4 +28,6 @@ pub struct Settings {
     pub provider: Result<Provider, String>,
     /// Which files count as source.
     pub extensions: Extensions,
+    /// The folder of indexes; without one every file is read.
+    pub index: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ use super::arguments::{Arguments, Kind, Parameter};
 use crate::config::Provider;
 use crate::pack::{self, Task};
 use crate::project::root::Root;
-use crate::project::scan;
+use crate::project::{index, scan};
 use crate::render;
 
 /// What the server says of itself. Clients put it before the model whether or not a tool is used: one sentence.
@@ -128,12 +128,17 @@ fn pack_context(context: &Context<'_>) -> Result<Answer, String> {
         code: arguments.number("code"),
         extensions: settings.extensions.clone(),
         max_file_bytes: scan::MAX_FILE_BYTES,
+        index: settings.index.clone(),
     };
     (context.progress)(0, 1, "ranking the project's files");
     if context.is_cancelled.load(Ordering::Relaxed) {
         return Err("cancelled".to_owned());
     }
     let pack = pack::keywords(root, &task, started).map_err(|error| error.to_string())?;
+    if index::is_due(pack.index, pack.n_candidates) {
+        // Without it the next answer is as right, only slower.
+        let _ = index::build_later(root);
+    }
     let structured =
         render::json::structured(&pack, &task.text, &root.path).map_err(|e| e.to_string())?;
     let text = render::text::pack(&pack, &root.path, arguments.is_on("explain"));

@@ -77,6 +77,12 @@ impl Extensions {
         Extensions(all)
     }
 
+    /// The same text for the same extensions.
+    #[must_use]
+    pub fn key(&self) -> String {
+        self.0.join(",")
+    }
+
     /// Does the file name end in one of them?
     #[must_use]
     pub fn contain(&self, path: &[u8]) -> bool {
@@ -148,7 +154,7 @@ fn list_by_git(root: &Root, extensions: &Extensions) -> Result<Listing, Error> {
 }
 
 /// The paths named by `.gitmodules` that lie in the root and are there.
-fn submodules(root: &Root) -> Vec<String> {
+pub(super) fn submodules(root: &Root) -> Vec<String> {
     let Some(top) = &root.git_top else { return Vec::new() };
     let Ok(text) = fs::read_to_string(top.join(".gitmodules")) else { return Vec::new() };
     text.lines()
@@ -159,16 +165,20 @@ fn submodules(root: &Root) -> Vec<String> {
         .collect()
 }
 
-fn list_by_walk(root: &Path, extensions: &Extensions) -> Listing {
-    let mut listing = Listing::default();
-    let mut unreadable = Vec::new();
-    let walk = ignore::WalkBuilder::new(root)
+/// Every entry that nothing ignores.
+pub(super) fn walk(root: &Path) -> ignore::Walk {
+    ignore::WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
         .follow_links(false)
         .filter_entry(|entry| entry.depth() == 0 || !is_skipped_folder(entry))
-        .build();
-    for entry in walk {
+        .build()
+}
+
+fn list_by_walk(root: &Path, extensions: &Extensions) -> Listing {
+    let mut listing = Listing::default();
+    let mut unreadable = Vec::new();
+    for entry in walk(root) {
         match entry {
             Ok(entry) if entry.file_type().is_some_and(|t| t.is_file()) => {
                 let Ok(path) = entry.path().strip_prefix(root) else { continue };
@@ -187,7 +197,7 @@ fn list_by_walk(root: &Path, extensions: &Extensions) -> Listing {
     listing
 }
 
-fn is_skipped_folder(entry: &ignore::DirEntry) -> bool {
+pub(super) fn is_skipped_folder(entry: &ignore::DirEntry) -> bool {
     let is_folder = entry.file_type().is_some_and(|t| t.is_dir());
     let name = entry.file_name();
     // A folder with a repository of its own is another project: a clone, or a worktree of an agent.
@@ -200,13 +210,13 @@ fn is_skipped_folder(entry: &ignore::DirEntry) -> bool {
 ///
 /// Git lists a tracked `lib/a.rs` even after someone has put a symlink in place of `lib`; reading it would leave the root.
 #[derive(Default)]
-struct RealFolders {
+pub(super) struct RealFolders {
     known: HashMap<Vec<u8>, bool>,
     last: Vec<u8>,
 }
 
 impl RealFolders {
-    fn contain(&mut self, root: &Path, path: &[u8]) -> bool {
+    pub(super) fn contain(&mut self, root: &Path, path: &[u8]) -> bool {
         let Some(slash) = path.iter().rposition(|&b| b == b'/') else { return true };
         let folder = &path[..slash];
         // Paths are sorted: most stand in the folder of the one before.

@@ -1,5 +1,8 @@
 //! How `git` is called: in the project's folder, never writing, never asking, never from the network.
 
+use std::ffi::OsStr;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -47,4 +50,70 @@ pub fn folders(git_top: &Path) -> Option<(PathBuf, PathBuf)> {
         Err(_) => own.clone(),
     };
     Some((own, common))
+}
+
+/// What a command prints; `None` when it fails or there is no git.
+#[must_use]
+pub fn output(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
+    let output = command(folder, args).output().ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+/// Is there a `git` to run? Without starting it: a few looks along `PATH`.
+#[must_use]
+pub fn is_installed() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join("git").is_file())
+}
+
+/// A number for the variables that change what git says; the processes started here inherit them.
+#[must_use]
+pub fn environment() -> u64 {
+    let is_ours = |name: &OsStr| {
+        name == "HOME" || name == "XDG_CONFIG_HOME" || name.as_bytes().starts_with(b"GIT_")
+    };
+    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| is_ours(name)).collect();
+    variables.retain(|(name, _)| !REDIRECTIONS.iter().any(|redirection| name == redirection));
+    variables.sort();
+    let mut hasher = DefaultHasher::new();
+    variables.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// References may point at references; git follows five.
+const MAX_SYMBOLIC: usize = 5;
+
+/// The commit that is checked out, in hexadecimal, read from the files; `None` when there is none or it is stored in
+/// a way that only git knows.
+#[must_use]
+pub fn head(git_top: &Path) -> Option<Vec<u8>> {
+    let (own, common) = folders(git_top)?;
+    let mut text = std::fs::read(own.join("HEAD")).ok()?;
+    for _ in 0..MAX_SYMBOLIC {
+        let line = text.trim_ascii();
+        let Some(name) = line.strip_prefix(b"ref:").map(<[u8]>::trim_ascii) else {
+            return is_id(line).then(|| line.to_vec());
+        };
+        let path = OsStr::from_bytes(name);
+        text = match std::fs::read(own.join(path)).or_else(|_| std::fs::read(common.join(path))) {
+            Ok(text) => text,
+            Err(_) => return packed(&common, name),
+        };
+    }
+    None
+}
+
+fn is_id(text: &[u8]) -> bool {
+    matches!(text.len(), 40 | 64) && text.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// A reference in `packed-refs`: lines of id, space, name.
+fn packed(common: &Path, name: &[u8]) -> Option<Vec<u8>> {
+    let text = std::fs::read(common.join("packed-refs")).ok()?;
+    let mut line_end = name.to_vec();
+    line_end.insert(0, b' ');
+    line_end.push(b'\n');
+    let at = memchr::memmem::find(&text, &line_end)?;
+    let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |newline| newline + 1);
+    is_id(&text[start..at]).then(|| text[start..at].to_vec())
 }

@@ -16,6 +16,25 @@ use crate::core::history::{Commit, History, MAX_COMMITS};
 /// Stands before each commit in git's output; a file name cannot reasonably start with it.
 const COMMIT_MARK: u8 = 1;
 
+/// The command that [`entries`] reads the output of.
+pub(super) const LOG: [&str; 10] = [
+    "log",
+    "-z",
+    "--no-merges",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-show-signature",
+    "--no-color",
+    "--relative",
+    "--name-only",
+    "--format=%x01%H %s",
+];
+
+/// The flag that says how many commits are looked at.
+pub(super) fn max_count() -> String {
+    format!("--max-count={MAX_COMMITS}")
+}
+
 /// A `git log` under way.
 pub struct Log {
     /// Reads the pipe, so that git never waits for us; `None` outside git.
@@ -27,27 +46,13 @@ pub struct Log {
 #[must_use]
 pub fn start(root: &Root) -> Log {
     let Some(top) = &root.git_top else { return Log { reader: None, shallow: HashSet::new() } };
-    let count = format!("--max-count={MAX_COMMITS}");
-    let args = [
-        "log",
-        "-z",
-        "--no-merges",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-show-signature",
-        "--no-color",
-        "--relative",
-        "--name-only",
-        "--format=%x01%H %s",
-        &count,
-    ];
-    let mut git = git::command(&root.path, &args);
+    let mut git = git::command(&root.path, &[&LOG[..], &[&max_count()]].concat());
     let reader = std::thread::spawn(move || git.output());
     Log { reader: Some(reader), shallow: shallow_commits(top) }
 }
 
 /// Where a shallow clone was cut: full commit ids.
-fn shallow_commits(git_top: &std::path::Path) -> HashSet<Vec<u8>> {
+pub(super) fn shallow_commits(git_top: &std::path::Path) -> HashSet<Vec<u8>> {
     let Some((_, common)) = git::folders(git_top) else { return HashSet::new() };
     let text = std::fs::read(common.join("shallow")).unwrap_or_default();
     text.split(|&b| b == b'\n').filter(|id| !id.is_empty()).map(<[u8]>::to_vec).collect()
@@ -72,37 +77,45 @@ impl Log {
     }
 }
 
-/// Reads `git log -z --name-only --format=%x01%H %s`.
-///
-/// The commits of `skip` are left out: the oldest ones of a shallow clone look as if they had created every file.
-#[must_use]
-pub fn parse(log: &[u8], documents: &[Document], skip: &HashSet<Vec<u8>>) -> History {
-    let mut commits: Vec<Commit> = Vec::new();
-    let mut is_skipped = false;
+/// One commit of git's output.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry<'a> {
+    pub(super) id: &'a [u8],
+    pub(super) subject: &'a [u8],
+    pub(super) paths: Vec<&'a [u8]>,
+}
+
+/// Reads the output of [`LOG`].
+pub(super) fn entries(log: &[u8]) -> Vec<Entry<'_>> {
+    let mut entries: Vec<Entry<'_>> = Vec::new();
     for token in log.split(|&b| b == 0) {
         if let Some((&COMMIT_MARK, commit)) = token.split_first() {
             let (id, subject) = split_once(commit, b' ');
-            is_skipped = skip.contains(id);
-            if !is_skipped {
-                commits.push(Commit {
-                    subject: subject.to_vec(),
-                    documents: Vec::new(),
-                    n_files: 0,
-                });
-            }
+            entries.push(Entry { id, subject, paths: Vec::new() });
             continue;
         }
         // A line break stands between the commit and its first file.
         let path = token.strip_prefix(b"\n").unwrap_or(token);
-        let Some(commit) = commits.last_mut().filter(|_| !is_skipped && !path.is_empty()) else {
-            continue;
-        };
-        commit.n_files += 1;
-        if let Ok(at) = documents.binary_search_by(|d| d.path.as_slice().cmp(path)) {
-            commit.documents.push(at as u32);
+        if let Some(commit) = entries.last_mut().filter(|_| !path.is_empty()) {
+            commit.paths.push(path);
         }
     }
-    History { commits }
+    entries
+}
+
+/// Reads git's output against the documents (sorted by path).
+///
+/// The commits of `skip` are left out: the oldest ones of a shallow clone look as if they had created every file.
+#[must_use]
+pub fn parse(log: &[u8], documents: &[Document], skip: &HashSet<Vec<u8>>) -> History {
+    let place = |path: &&[u8]| documents.binary_search_by(|d| d.path.as_slice().cmp(path)).ok();
+    let commit = |entry: Entry<'_>| Commit {
+        subject: entry.subject.to_vec(),
+        documents: entry.paths.iter().filter_map(place).map(|at| at as u32).collect(),
+        n_files: entry.paths.len(),
+    };
+    let kept = entries(log).into_iter().filter(|entry| !skip.contains(entry.id));
+    History { commits: kept.map(commit).collect() }
 }
 
 fn split_once(text: &[u8], separator: u8) -> (&[u8], &[u8]) {

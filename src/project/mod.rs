@@ -3,6 +3,7 @@
 pub mod files;
 pub mod git;
 pub mod history;
+pub mod index;
 pub mod root;
 pub mod scan;
 

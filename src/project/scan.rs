@@ -20,7 +20,7 @@ pub const MAX_FILE_BYTES: u64 = 1_000_000;
 const THREADED_FROM: usize = 200;
 
 /// Files a thread takes at a time: enough to keep the cursor cool, few enough to end together.
-const STRIDE: usize = 16;
+pub(super) const STRIDE: usize = 16;
 
 /// One file of the project, or why there is none.
 pub enum Reading {
@@ -59,12 +59,12 @@ pub fn read(root: &Path, relative: &[u8], max_bytes: u64, buffer: &mut Vec<u8>) 
     }
 }
 
-/// What one thread found.
+/// What reading found; places in the list of paths, sorted.
 #[derive(Default)]
-struct Found {
-    counts: Vec<(usize, Counts)>,
-    too_large: Vec<usize>,
-    unreadable: Vec<usize>,
+pub(super) struct Found {
+    pub(super) counts: Vec<(usize, Counts)>,
+    pub(super) too_large: Vec<usize>,
+    pub(super) unreadable: Vec<usize>,
 }
 
 /// Reads and counts every path, sorted as given.
@@ -75,43 +75,67 @@ pub fn scan(
     query: &Query,
     max_bytes: u64,
 ) -> (Corpus, Vec<Warning>) {
+    let found = count(root, &paths, query, max_bytes);
+    let names = |places: &[usize]| places.iter().map(|&k| paths[k].as_slice()).collect();
+    let warnings = warnings(names(&found.too_large), names(&found.unreadable), max_bytes);
+    (collect(query, paths, found.counts), warnings)
+}
+
+/// Reads and counts, on several threads when that is worth it.
+pub(super) fn count<P: AsRef<[u8]> + Sync>(
+    root: &Path,
+    paths: &[P],
+    query: &Query,
+    max_bytes: u64,
+) -> Found {
     let matcher = Matcher::new(query);
     let cursor = AtomicUsize::new(0);
-    let work = || scan_share(root, &paths, &matcher, max_bytes, &cursor);
-    let found = match threads(paths.len()) {
+    let work = || scan_share(root, paths, &matcher, max_bytes, &cursor);
+    let shares = match threads(paths.len()) {
         1 => vec![work()],
         n => std::thread::scope(|scope| {
             let threads: Vec<_> = (0..n).map(|_| scope.spawn(work)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
         }),
     };
-    let names = |pick: fn(&Found) -> &[usize]| -> Vec<String> {
-        let mut at: Vec<usize> = found.iter().flat_map(|f| pick(f).iter().copied()).collect();
-        at.sort_unstable();
-        at.into_iter().map(|k| String::from_utf8_lossy(&paths[k]).into_owned()).collect()
+    let mut found = Found::default();
+    for share in shares {
+        found.counts.extend(share.counts);
+        found.too_large.extend(share.too_large);
+        found.unreadable.extend(share.unreadable);
+    }
+    found.counts.sort_unstable_by_key(|(at, _)| *at);
+    found.too_large.sort_unstable();
+    found.unreadable.sort_unstable();
+    found
+}
+
+/// What a person should know about files that were not counted; both lists sorted.
+pub(super) fn warnings(too_large: Vec<&[u8]>, unreadable: Vec<&[u8]>, limit: u64) -> Vec<Warning> {
+    let names = |paths: Vec<&[u8]>| -> Vec<String> {
+        paths.into_iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
     };
-    let (too_large, unreadable) = (names(|f| &f.too_large), names(|f| &f.unreadable));
     let mut warnings = Vec::new();
     if !too_large.is_empty() {
-        warnings.push(Warning::TooLarge(too_large, max_bytes));
+        warnings.push(Warning::TooLarge(names(too_large), limit));
     }
     if !unreadable.is_empty() {
-        warnings.push(Warning::Unreadable(unreadable));
+        warnings.push(Warning::Unreadable(names(unreadable)));
     }
-    (collect(query, paths, found), warnings)
+    warnings
 }
 
 /// How many threads are worth starting.
-fn threads(n_files: usize) -> usize {
+pub(super) fn threads(n_files: usize) -> usize {
     match n_files {
         n if n < THREADED_FROM => 1,
         _ => std::thread::available_parallelism().map_or(1, usize::from),
     }
 }
 
-fn scan_share(
+fn scan_share<P: AsRef<[u8]>>(
     root: &Path,
-    paths: &[Vec<u8>],
+    paths: &[P],
     matcher: &Matcher<'_>,
     max_bytes: u64,
     cursor: &AtomicUsize,
@@ -125,7 +149,7 @@ fn scan_share(
             return found;
         }
         for (at, path) in paths.iter().enumerate().skip(start).take(STRIDE) {
-            match read(root, path, max_bytes, &mut buffer) {
+            match read(root, path.as_ref(), max_bytes, &mut buffer) {
                 Reading::Read => found.counts.push((at, matcher.count(&buffer, &mut scratch))),
                 Reading::TooLarge => found.too_large.push(at),
                 Reading::Unreadable => found.unreadable.push(at),
@@ -135,9 +159,7 @@ fn scan_share(
     }
 }
 
-fn collect(query: &Query, mut paths: Vec<Vec<u8>>, found: Vec<Found>) -> Corpus {
-    let mut counts: Vec<(usize, Counts)> = found.into_iter().flat_map(|f| f.counts).collect();
-    counts.sort_unstable_by_key(|(at, _)| *at);
+fn collect(query: &Query, mut paths: Vec<Vec<u8>>, counts: Vec<(usize, Counts)>) -> Corpus {
     let mut corpus = Corpus::new(query);
     for (at, counts) in counts {
         if counts.kind != Kind::Binary {

@@ -68,6 +68,20 @@ impl Repo {
         lossy(&output.stdout)
     }
 
+    /// [`Repo::git`] for what may fail. True if it did not.
+    pub fn try_git(&self, args: &[&str]) -> bool {
+        let mut git = Command::new("git");
+        git.args(args).current_dir(&self.root).env("HOME", self.home());
+        git.env("GIT_AUTHOR_NAME", "t").env("GIT_AUTHOR_EMAIL", "t@example");
+        git.env("GIT_COMMITTER_NAME", "t").env("GIT_COMMITTER_EMAIL", "t@example");
+        git.output().unwrap().status.success()
+    }
+
+    /// The same folder, seen as a project of its own; `self` still owns it.
+    pub fn part(&self, folder: &str) -> Repo {
+        Repo { scratch: self.scratch.join("project"), root: self.root.join(folder) }
+    }
+
     /// The `HOME` of every run in this repository.
     pub fn home(&self) -> PathBuf {
         self.scratch.join("home")
@@ -83,7 +97,8 @@ impl Repo {
         let mut command = Command::new(env!("CARGO_BIN_EXE_context-packer"));
         command.current_dir(&self.root).env_clear().env("HOME", self.home());
         command.env("PATH", std::env::var_os("PATH").unwrap());
-        command.env("GIT_CONFIG_NOSYSTEM", "1");
+        // Tests of the index switch it on; for the others nothing runs on in the background.
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("CONTEXT_PACKER_INDEX", "0");
         Packer::of(command)
     }
 

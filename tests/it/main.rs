@@ -8,6 +8,7 @@ mod cli;
 mod fake;
 mod harness;
 mod hook;
+mod index;
 mod mcp;
 mod model;
 mod model_cli;

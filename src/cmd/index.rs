@@ -1,0 +1,71 @@
+//! `context-packer index status|build|clear`: look at, make or remove the index of a project.
+
+use std::io::Write as _;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, bail};
+
+use super::pack::project;
+use crate::args::{IndexAction, IndexArgs};
+use crate::config::{self, Environment};
+use crate::project::index::{self, Error, Report, Status};
+use crate::project::scan;
+use crate::render;
+
+/// Does and prints.
+///
+/// # Errors
+/// No readable project, nowhere to keep an index, one that cannot be made, closed standard output.
+pub fn run(args: &IndexArgs) -> Result<()> {
+    let environment: Environment<'_> = &config::process_environment;
+    let root = project(args.root.as_deref(), environment)?;
+    let Some(folder) = config::index(environment)? else {
+        bail!("indexes are off: CONTEXT_PACKER_INDEX is 0, or neither HOME nor CONTEXT_PACKER_CACHE is set");
+    };
+    let extensions = config::extensions(environment);
+    let task = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
+    let text = match args.action {
+        IndexAction::Status => status(&index::status(&folder, &root, &task)),
+        IndexAction::Clear => match index::clear(&folder, &root, &task)? {
+            true => format!("removed the index of {}\n", root.path.display()),
+            false => format!("there is no index of {}\n", root.path.display()),
+        },
+        IndexAction::Build => {
+            let started = Instant::now();
+            match index::build(&folder, &root, &task) {
+                Ok(report) => built(&report, started),
+                // Somebody else is doing what nobody waits for.
+                Err(Error::Busy) if args.quiet => String::new(),
+                Err(error) => bail!(error),
+            }
+        }
+    };
+    if !args.quiet {
+        std::io::stdout().lock().write_all(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn status(status: &Status) -> String {
+    let path = status.path.display();
+    let Some(found) = &status.found else {
+        return format!("no index at {path}; `context-packer index build` makes one\n");
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    format!(
+        "{path}\n  {} files and {} commits in {:.1} MB, made {} ago\n",
+        found.n_files,
+        found.n_commits,
+        found.bytes as f64 / 1e6,
+        super::doctor::age(now.saturating_sub(found.seconds)),
+    )
+}
+
+fn built(report: &Report, started: Instant) -> String {
+    let Report { n_files, n_read, is_written } = report;
+    let took = render::text::seconds(started.elapsed());
+    match is_written {
+        true => format!("indexed {n_files} files, {n_read} of them read, in {took}\n"),
+        false => format!("the index of {n_files} files is up to date, seen in {took}\n"),
+    }
+}

@@ -1,0 +1,174 @@
+//! A project surveyed with its index: what changed is read, the rest is looked up.
+//!
+//! Gives the same corpus, history and warnings as `scan` and `history`, or nothing at all.
+
+use super::Survey;
+use super::format::hash;
+use super::listing::{self, Listing};
+use super::postings::{List, Reader};
+use super::stamp::{self, UNSURE};
+use super::store::Opened;
+use super::tables::{Content, Tables};
+use super::{Task, past, watch};
+use crate::core::corpus::{Corpus, Counts, Document, Kind, Posting};
+use crate::core::query::Query;
+use crate::core::terms;
+use crate::project::git;
+use crate::project::root::Root;
+use crate::project::scan::{self, Found};
+
+/// Surveys. `None`: not possible with this index; do without.
+pub(super) fn survey(index: &Opened, root: &Root, query: &Query, task: &Task<'_>) -> Option<Survey> {
+    let tables = &index.tables;
+    let known = tables.past.as_ref().filter(|_| {
+        tables.watch.environment == git::environment() && watch::is_same(&tables.watch.settings)
+    });
+    let past = past::start(root, known, task.extensions)?;
+    let files = stamp::all(&root.path, &tables.paths);
+    let listing = listing::listing(root, task.extensions, tables)?;
+    let fields = Fields::read(index, query)?;
+
+    let again = Again::of(tables, &files, &listing, &fields.suspects);
+    let found = scan::count(&root.path, &again.paths, query, task.max_file_bytes);
+    let is_stale = listing.is_stale || past.is_stale() || again.is_stale;
+    let mut warnings = listing.warnings.clone();
+    warnings.extend(again.warnings(tables, &found, task.max_file_bytes));
+    let corpus = assemble(tables, query, &again, found, fields);
+    let (history, cut) = past.finish(known, &corpus.documents, root);
+    warnings.extend(cut);
+    Some(Survey { corpus, history, warnings, is_stale })
+}
+
+/// The postings of a query, by place in the tables.
+struct Fields {
+    body: Vec<List>,
+    identifiers: Vec<List>,
+    /// Files that may hold an identifier of the query spelled as one word.
+    suspects: List,
+}
+
+impl Fields {
+    fn read(index: &Opened, query: &Query) -> Option<Fields> {
+        let [body, identifiers] = index.header.sections;
+        let body = Reader::new(&index.file, body)?;
+        let identifiers = Reader::new(&index.file, identifiers)?;
+        let terms = |reader: &Reader<'_>| -> Option<Vec<List>> {
+            query.terms.iter().map(|term| reader.find(hash(0, &term.stem))).collect()
+        };
+        let mut suspects = List::new();
+        for identifier in &query.identifiers {
+            if let Some(stem) = terms::only_word(identifier) {
+                suspects.extend(body.find(hash(0, &stem))?);
+            }
+        }
+        let whole: Option<_> =
+            query.identifiers.iter().map(|id| identifiers.find(hash(0, id))).collect();
+        Some(Fields {
+            body: terms(&body)?,
+            identifiers: whole?,
+            suspects,
+        })
+    }
+}
+
+/// The files to read, in order of path, and what the others are.
+struct Again<'a> {
+    paths: Vec<&'a [u8]>,
+    /// Per file of the tables: is what they say about it true now?
+    holds: Vec<bool>,
+    is_stale: bool,
+}
+
+impl<'a> Again<'a> {
+    fn of(tables: &'a Tables, stamps: &[u64], listing: &'a Listing, suspects: &List) -> Again<'a> {
+        let is_same = |k: usize| {
+            let stamp = tables.files[k].stamp;
+            stamp != UNSURE && stamp == stamps[k]
+        };
+        let all = 0..tables.files.len();
+        let is_stale = !listing.added.is_empty()
+            || !all.clone().filter(|&k| listing.is_listed[k]).all(is_same);
+        let is_known = |k: usize| is_same(k) && tables.files[k].content != Content::Unknown;
+        let mut holds: Vec<bool> = all.map(is_known).collect();
+        for &(file, _) in suspects {
+            if let Some(holds) = holds.get_mut(file as usize) {
+                *holds = false;
+            }
+        }
+        let old = (0..holds.len()).filter(|&k| listing.is_listed[k] && !holds[k]);
+        let mut paths: Vec<&[u8]> = old.map(|k| tables.paths.get(k)).collect();
+        paths.extend(listing.added.iter().map(Vec::as_slice));
+        paths.sort_unstable();
+        for (holds, is_listed) in holds.iter_mut().zip(&listing.is_listed) {
+            *holds &= is_listed;
+        }
+        Again { paths, holds, is_stale }
+    }
+
+    /// Those of `scan`, about files read now and files that are known.
+    fn warnings(&self, tables: &Tables, found: &Found, limit: u64) -> Vec<crate::project::Warning> {
+        let path = |&k: &usize| self.paths[k];
+        let mut too_large: Vec<&[u8]> = found.too_large.iter().map(path).collect();
+        let known = (0..self.holds.len())
+            .filter(|&k| self.holds[k] && tables.files[k].content == Content::TooLarge);
+        too_large.extend(known.map(|k| tables.paths.get(k)));
+        too_large.sort_unstable();
+        scan::warnings(too_large, found.unreadable.iter().map(path).collect(), limit)
+    }
+}
+
+/// Not a document.
+const NONE: u32 = u32::MAX;
+
+/// Puts documents from the tables and documents read now in order of their paths, and their counts together.
+fn assemble(tables: &Tables, query: &Query, again: &Again<'_>, found: Found, fields: Fields) -> Corpus {
+    let mut corpus = Corpus::new(query);
+    let mut places = vec![NONE; tables.paths.len()];
+    let mut fresh = found.counts.into_iter().filter(|(_, counts)| counts.kind != Kind::Binary).peekable();
+    let mut add = |corpus: &mut Corpus, before: Option<&[u8]>| {
+        while let Some((at, counts)) =
+            fresh.next_if(|(at, _)| before.is_none_or(|path| again.paths[*at] < path))
+        {
+            push(corpus, again.paths[at], &counts);
+        }
+    };
+    for (k, file) in tables.files.iter().enumerate() {
+        let Content::Text(kind) = file.content else { continue };
+        if again.holds[k] && kind != Kind::Binary {
+            let path = tables.paths.get(k);
+            add(&mut corpus, Some(path));
+            places[k] = corpus.documents.len() as u32;
+            corpus.documents.push(Document { path: path.to_vec(), length: file.length, kind });
+        }
+    }
+    add(&mut corpus, None);
+    drop(add);
+    for (lists, own) in [
+        (fields.body, &mut corpus.body),
+        (fields.identifiers, &mut corpus.identifiers),
+    ] {
+        for (list, own) in lists.into_iter().zip(own) {
+            merge(&list, &places, own);
+        }
+    }
+    corpus
+}
+
+fn push(corpus: &mut Corpus, path: &[u8], counts: &Counts) {
+    corpus.push(path.to_vec(), counts);
+}
+
+/// Adds looked-up postings to those of files read now.
+fn merge(list: &List, places: &[u32], own: &mut Vec<Posting>) {
+    let is_read = !own.is_empty();
+    own.reserve(list.len());
+    for &(file, count) in list {
+        let document = places.get(file as usize).copied().unwrap_or(NONE);
+        if document != NONE {
+            own.push(Posting { document, count });
+        }
+    }
+    if is_read {
+        own.sort_unstable();
+    }
+}

@@ -1,0 +1,176 @@
+//! Postings in the making: gathered file by file, sorted into runs, merged into sections.
+//!
+//! A run is what fits the memory set aside for gathering, sorted by term and packed; runs and the sections of the index
+//! that is being renewed are merged in one pass.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, Write};
+
+use super::format::{Bytes, put_bytes, put_number};
+use super::postings::{self, List, Terms, Writer};
+
+/// Postings gathered before they are sorted into a run: 16 MB. Two threads with two fields stay under 70 MB.
+const RUN_POSTINGS: usize = 1 << 20;
+
+/// Sorted postings: per term the distance of its hash to the one before, and its list.
+pub(super) struct Run(Vec<u8>);
+
+/// Gathers the postings of one field.
+#[derive(Default)]
+pub(super) struct Gathering {
+    /// Term, file, occurrences.
+    postings: Vec<(u64, u32, u32)>,
+    pub(super) runs: Vec<Run>,
+}
+
+impl Gathering {
+    /// Takes the hashes of all the terms of a file, each as often as it occurs; empties the list.
+    pub(super) fn add(&mut self, file: u32, terms: &mut Vec<u64>) {
+        terms.sort_unstable();
+        for same in terms.chunk_by(|a, b| a == b) {
+            self.postings.push((same[0], file, same.len() as u32));
+        }
+        terms.clear();
+        if self.postings.len() >= RUN_POSTINGS {
+            self.end_run();
+        }
+    }
+
+    fn end_run(&mut self) {
+        self.postings.sort_unstable();
+        let mut bytes = Vec::with_capacity(self.postings.len() * 4);
+        let (mut last, mut list, mut packed) = (0, List::new(), Vec::new());
+        for same in self.postings.chunk_by(|a, b| a.0 == b.0) {
+            let hash = same[0].0;
+            list.clear();
+            list.extend(same.iter().map(|&(_, file, count)| (file, count)));
+            packed.clear();
+            postings::put_list(&mut packed, &list);
+            put_number(&mut bytes, hash - last);
+            put_bytes(&mut bytes, &packed);
+            last = hash;
+        }
+        self.postings.clear();
+        bytes.shrink_to_fit();
+        self.runs.push(Run(bytes));
+    }
+
+    /// The runs.
+    pub(super) fn finish(mut self) -> Vec<Run> {
+        if !self.postings.is_empty() {
+            self.end_run();
+        }
+        self.runs
+    }
+}
+
+impl Run {
+    fn hashes(&self) -> impl Iterator<Item = u64> + '_ {
+        let (mut bytes, mut hash) = (Bytes(&self.0), 0);
+        std::iter::from_fn(move || {
+            hash += bytes.number()?;
+            bytes.bytes()?;
+            Some(hash)
+        })
+    }
+}
+
+/// Of every so many terms one is counted for [`n_terms`].
+const SAMPLE: u64 = 64;
+
+/// About how many different terms runs have. Hashes are spread evenly: the lowest ones are a fair sample.
+pub(super) fn n_terms(runs: &[Run]) -> u64 {
+    let is_sample = |hash: &u64| *hash < u64::MAX / SAMPLE;
+    let mut sample: Vec<u64> =
+        runs.iter().flat_map(|run| run.hashes().take_while(is_sample)).collect();
+    sample.sort_unstable();
+    sample.dedup();
+    sample.len() as u64 * SAMPLE
+}
+
+/// Terms in order, from a run or from a section of an older index.
+pub(super) enum Source<'s> {
+    Run { bytes: Bytes<'s>, hash: u64 },
+    /// With the new place of each file, `None` for those that are left out.
+    Old { terms: Terms<'s>, places: &'s [Option<u32>] },
+}
+
+impl<'s> Source<'s> {
+    pub(super) fn run(run: &'s Run) -> Source<'s> {
+        Source::Run { bytes: Bytes(&run.0), hash: 0 }
+    }
+
+    /// The next term that has postings.
+    fn next(&mut self, bits: u64, list: &mut List) -> io::Result<Option<u64>> {
+        let corrupt = || io::Error::from(io::ErrorKind::InvalidData);
+        list.clear();
+        match self {
+            Source::Run { bytes, .. } if bytes.0.is_empty() => Ok(None),
+            Source::Run { bytes, hash } => {
+                *hash += bytes.number().ok_or_else(corrupt)?;
+                let packed = bytes.bytes().ok_or_else(corrupt)?;
+                postings::read_list(packed, list).ok_or_else(corrupt)?;
+                Ok(Some(postings::key(*hash, bits)))
+            }
+            Source::Old { terms, places } => loop {
+                let Some(key) = terms.next(list).map_err(|_| corrupt())? else { return Ok(None) };
+                list.retain_mut(|(file, _)| match places.get(*file as usize).copied().flatten() {
+                    Some(place) => {
+                        *file = place;
+                        true
+                    }
+                    None => false,
+                });
+                if !list.is_empty() {
+                    return Ok(Some(key));
+                }
+            },
+        }
+    }
+}
+
+/// Merges sources into a section; how many terms it has.
+///
+/// # Errors
+/// Those of writing, and `InvalidData` for an older index that is not what was written.
+pub(super) fn merge<W: Write>(
+    mut sources: Vec<Source<'_>>,
+    bits: u64,
+    writer: &mut Writer<'_, W>,
+) -> io::Result<u64> {
+    let mut lists = vec![List::new(); sources.len()];
+    let mut next = BinaryHeap::new();
+    for (k, source) in sources.iter_mut().enumerate() {
+        next.extend(source.next(bits, &mut lists[k])?.map(|key| Reverse((key, k))));
+    }
+    let (mut n_terms, mut merged) = (0, List::new());
+    while let Some(&Reverse((key, _))) = next.peek() {
+        merged.clear();
+        let mut n_lists = 0;
+        while let Some(&Reverse((_, k))) = next.peek().filter(|Reverse((other, _))| *other == key) {
+            next.pop();
+            n_lists += 1;
+            merged.extend_from_slice(&lists[k]);
+            next.extend(sources[k].next(bits, &mut lists[k])?.map(|key| Reverse((key, k))));
+        }
+        if n_lists > 1 {
+            add_up(&mut merged);
+        }
+        writer.push(key, &merged)?;
+        n_terms += 1;
+    }
+    Ok(n_terms)
+}
+
+/// Sorts by file; terms that share a key are one.
+fn add_up(list: &mut List) {
+    list.sort_unstable();
+    list.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        if is_same {
+            kept.1 = kept.1.saturating_add(next.1);
+        }
+        is_same
+    });
+}
