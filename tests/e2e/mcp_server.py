@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from client import Sandbox, bundle
+from client import TOP, Sandbox, bundle
 from fake_messages import Reply, Tool
 
 CLIENTS = Path(__file__).resolve().parent / "mcp_clients"
@@ -138,6 +138,13 @@ class ClaudeCode(unittest.TestCase):
             (took,) = re.findall(r'plugin:context-packer:packer": Successfully connected \(transport: stdio\) in (\d+)ms', log)
             self.assertLess(int(took), 1000, "three seconds are lost when the probe is not answered")
             self.assertNotRegex(log, r'context-packer:packer": (Connection error|STDIO connection dropped)')
+
+    def test_the_documented_line_connects_it_without_the_plugin(self):
+        (line,) = re.findall(r"^claude (mcp add .*)$", (TOP / "docs" / "mcp.md").read_text(), re.MULTILINE)
+        with Sandbox() as box:
+            (box.bin / "context-packer").symlink_to(box.dist / "bin" / "context-packer-bin")
+            box.claude_ok(*line.split())
+            self.assertRegex(box.claude_ok("mcp", "list"), r"context-packer: context-packer mcp .*Connected")
 
     def test_a_file_that_has_just_been_written_is_found(self):
         def write_and_call(_request):

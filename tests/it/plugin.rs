@@ -73,6 +73,39 @@ fn is_executable(path: &Path) -> bool {
 }
 
 #[test]
+fn the_mcp_server_is_the_program_with_the_provider_of_the_plugin() {
+    let servers = json("plugin/.mcp.json");
+    let server = &servers["mcpServers"]["packer"];
+    let path = server["command"].as_str().unwrap().strip_prefix("${CLAUDE_PLUGIN_ROOT}/").unwrap();
+    assert!(is_executable(&source("plugin").join(path)), "{server}");
+    assert_eq!(server["args"], serde_json::json!(["mcp"]));
+    let provider = "${user_config.provider}";
+    assert_eq!(server["env"], serde_json::json!({ "CONTEXT_PACKER_PROVIDER": provider }));
+    let option = &json("plugin/.claude-plugin/plugin.json")["userConfig"]["provider"];
+    assert!(option["default"].is_string(), "without a default the placeholder itself would arrive");
+}
+
+#[test]
+fn configurations_in_the_documents_start_the_server() {
+    let text = fs::read_to_string(source("docs/mcp.md")).unwrap();
+    let blocks: Vec<&str> = text.split("```json\n").skip(1).collect();
+    assert!(blocks.len() >= 5, "{}", blocks.len());
+    for block in blocks {
+        let block = block.split("```").next().unwrap();
+        let value: Value = serde_json::from_str(block).unwrap_or_else(|e| panic!("{e}: {block}"));
+        assert!(starts_the_server(&value), "{block}");
+    }
+}
+
+/// Is there, at any depth, `"command": "context-packer", "args": ["mcp"]`, or the two in one list?
+fn starts_the_server(value: &Value) -> bool {
+    let list = serde_json::json!(["context-packer", "mcp"]);
+    value["command"] == list
+        || value["command"] == "context-packer" && value["args"] == serde_json::json!(["mcp"])
+        || value.as_object().is_some_and(|members| members.values().any(starts_the_server))
+}
+
+#[test]
 fn the_settings_snippet_says_the_same_as_the_plugin() {
     let (plugin, snippet) = (json("plugin/hooks/hooks.json"), json("hooks/settings.json"));
     let strip = |hooks: &Value| -> Vec<(String, Value)> {
