@@ -9,6 +9,8 @@ use serde_json::value::RawValue;
 use super::Settings;
 use super::arguments::{Arguments, Kind, Parameter};
 use crate::config::Provider;
+use crate::model::Deadline;
+use crate::pack::decide::Model;
 use crate::pack::{self, Task};
 use crate::project::root::Root;
 use crate::project::scan;
@@ -119,9 +121,7 @@ fn pack_context(context: &Context<'_>) -> Result<Answer, String> {
         Some(name) => Provider::parse(name).map_err(|e| format!("{e:#}"))?,
         None => settings.provider.clone()?,
     };
-    if provider != Provider::Keywords {
-        return Err(format!("provider {} is not built in yet", provider.name()));
-    }
+    let model = settings.models.get(provider).map_err(ToString::to_string)?;
     let task = Task {
         text: arguments.text("task").unwrap_or_default().to_owned(),
         limit: arguments.number("limit"),
@@ -133,7 +133,10 @@ fn pack_context(context: &Context<'_>) -> Result<Answer, String> {
     if context.is_cancelled.load(Ordering::Relaxed) {
         return Err("cancelled".to_owned());
     }
-    let pack = pack::keywords(root, &task, started).map_err(|error| error.to_string())?;
+    let stage = pack::first_stage(root, &task, started).map_err(|error| error.to_string())?;
+    let ask = |model: &Model| model.rerank(&stage, root, &task, Deadline::NEVER, &|_, _| ());
+    let decided = model.map(ask).transpose().map_err(|error| error.to_string())?;
+    let pack = stage.pack(root, &task, decided, started);
     let structured =
         render::json::structured(&pack, &task.text, &root.path).map_err(|e| e.to_string())?;
     let text = render::text::pack(&pack, &root.path, arguments.is_on("explain"));
