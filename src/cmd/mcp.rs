@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result};
 use crate::args::McpArgs;
 use crate::config::{self, Environment};
 use crate::mcp::{self, Settings};
+use crate::pack::decide::Models;
 use crate::project::root;
 
 /// Serves. Settings that are wrong are told to the calls they concern, where someone reads them.
@@ -24,6 +25,7 @@ pub fn run(args: McpArgs) -> Result<()> {
         fixed_root: fixed_root.map(|root| root.path),
         start,
         provider: config::provider(environment).map_err(|error| format!("{error:#}")),
+        models: Models::open(environment),
         extensions: config::extensions(environment),
         index: config::index(environment)?,
     };

@@ -15,6 +15,7 @@ pub use server::serve;
 use std::path::PathBuf;
 
 use crate::config::Provider;
+use crate::pack::decide::Models;
 use crate::project::files::Extensions;
 
 /// What the server is told by its surroundings.
@@ -26,6 +27,8 @@ pub struct Settings {
     pub start: PathBuf,
     /// Who ranks when a call does not say so; or what is wrong with that setting, which every such call is told.
     pub provider: Result<Provider, String>,
+    /// Who may be asked to rank.
+    pub models: Models,
     /// Which files count as source.
     pub extensions: Extensions,
     /// The folder of indexes; without one every file is read.

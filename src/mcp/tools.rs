@@ -9,6 +9,8 @@ use serde_json::value::RawValue;
 use super::Settings;
 use super::arguments::{Arguments, Kind, Parameter};
 use crate::config::Provider;
+use crate::model::Deadline;
+use crate::pack::decide::Model;
 use crate::pack::{self, Task};
 use crate::project::root::Root;
 use crate::project::{index, scan};
@@ -119,9 +121,7 @@ fn pack_context(context: &Context<'_>) -> Result<Answer, String> {
         Some(name) => Provider::parse(name).map_err(|e| format!("{e:#}"))?,
         None => settings.provider.clone()?,
     };
-    if provider != Provider::Keywords {
-        return Err(format!("provider {} is not built in yet", provider.name()));
-    }
+    let model = settings.models.get(provider).map_err(ToString::to_string)?;
     let task = Task {
         text: arguments.text("task").unwrap_or_default().to_owned(),
         limit: arguments.number("limit"),
@@ -134,7 +134,10 @@ fn pack_context(context: &Context<'_>) -> Result<Answer, String> {
     if context.is_cancelled.load(Ordering::Relaxed) {
         return Err("cancelled".to_owned());
     }
-    let pack = pack::keywords(root, &task, started).map_err(|error| error.to_string())?;
+    let stage = pack::first_stage(root, &task, started).map_err(|error| error.to_string())?;
+    let ask = |model: &Model| model.rerank(&stage, root, &task, Deadline::NEVER, &|_, _| ());
+    let decided = model.map(ask).transpose().map_err(|error| error.to_string())?;
+    let pack = stage.pack(root, &task, decided, started);
     if index::is_due(pack.index, pack.n_candidates) {
         // Without it the next answer is as right, only slower.
         let _ = index::build_later(root);

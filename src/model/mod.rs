@@ -5,6 +5,7 @@
 //! module that opens a connection, and `wire.rs` is its only file that knows a field name. No key is ever part
 //! of an output, a log or an error: see [`secret::Secret`].
 
+pub mod batch;
 pub mod client;
 pub mod error;
 pub mod estimate;
@@ -22,5 +23,5 @@ pub mod wire;
 pub use client::Client;
 pub use error::Error;
 pub use pack::{Project, Reranked, rerank};
-pub use run::Deadline;
+pub use run::{Deadline, Run};
 pub use settings::Settings;

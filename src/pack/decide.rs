@@ -1,6 +1,7 @@
 //! A decision model on top of the local ranking: which one, what it says about a project, what it would cost.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::{FirstStage, Task};
 use crate::config::{Environment, Provider};
@@ -61,6 +62,41 @@ impl Model {
             rerank(&self.client, &self.settings, &task.text, project, deadline, progress)
         })?;
         Ok(Decided { provider: self.provider, reranked })
+    }
+}
+
+/// Says who is asked; keys are not shown.
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Model({} at {})", self.provider.name(), self.settings.endpoint.url)
+    }
+}
+
+/// The models that a long-lived process may be told to ask, each opened once, so that its token budget covers all calls.
+#[derive(Debug)]
+pub struct Models {
+    jev: Result<Option<Model>, Error>,
+    laya: Result<Option<Model>, Error>,
+}
+
+impl Models {
+    /// Reads the settings of both. What is wrong with one is told to the calls that want it.
+    #[must_use]
+    pub fn open(environment: Environment<'_>) -> Models {
+        let open = |provider| Model::open(provider, environment);
+        Models { jev: open(Provider::Jev), laya: open(Provider::Laya) }
+    }
+
+    /// The model of a provider; `None` when that is local ranking alone.
+    ///
+    /// # Errors
+    /// See [`Model::open`].
+    pub fn get(&self, provider: Provider) -> Result<Option<&Model>, &Error> {
+        match provider {
+            Provider::Keywords => Ok(None),
+            Provider::Jev => self.jev.as_ref().map(Option::as_ref),
+            Provider::Laya => self.laya.as_ref().map(Option::as_ref),
+        }
     }
 }
 

@@ -26,10 +26,12 @@ struct PackJson<'a> {
     failed_calls: u64,
     input_tokens: Option<u64>,
     cost_usd: Option<f64>,
-    /// Credentials that were hidden before anything was sent.
-    redacted: usize,
-    /// Whether a deadline left verdicts out.
-    partial: bool,
+    /// Credentials that were hidden before anything was sent; left out without a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redacted: Option<usize>,
+    /// Whether a deadline left verdicts out; left out without a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial: Option<bool>,
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     snippets: Vec<SnippetJson<'a>>,
@@ -139,8 +141,8 @@ fn json<'a>(pack: &'a Pack, task: &'a str, root: &Path) -> PackJson<'a> {
         failed_calls: run.map_or(0, |run| run.tally.failed_calls),
         input_tokens: run.map_or(Some(0), |run| run.tally.input_tokens),
         cost_usd: run.map_or(Some(0.0), |run| run.cost),
-        redacted: run.map_or(0, |run| run.redacted),
-        partial: run.is_some_and(|run| run.partial),
+        redacted: run.map(|run| run.redacted),
+        partial: run.map(|run| run.partial),
         warnings: warnings(pack),
         snippets: snippets(pack),
     }

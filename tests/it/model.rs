@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use context_packer::core::fuse::Judged;
-use context_packer::core::question::{POOL, Role};
+use context_packer::core::question::{Ask, POOL, Question, Role, State};
+use context_packer::model::batch::ask_all;
 use context_packer::model::{
-    Client, Deadline, Error, Project, Reranked, Settings, estimate, laya, rerank,
+    Client, Deadline, Error, Project, Reranked, Run, Settings, estimate, laya, rerank,
 };
 
 use crate::fake::{Behaviour, FIREWALL_MARKER, FakeSystemOne, Fault, Seen};
@@ -473,4 +474,46 @@ fn connections_that_are_reset_under_load_lower_the_load() {
     let ranked = ask(&fake, &Files::numbered(1_200), Deadline::NEVER).unwrap();
     assert_eq!((ranked.failed_batches, ranked.scored), (0, 1_200));
     assert!(ranked.tally.failed_calls > 0);
+}
+
+/// Yes/no questions about one rendered state.
+fn about_calls(questions: std::ops::Range<usize>, filler: usize) -> Ask {
+    let question = |n| {
+        (
+            format!("call_t{n}"),
+            Question::statement(format!("Call t{n} matters. {}", "x".repeat(filler))),
+        )
+    };
+    let state = State::Json(r#"{"context":"c","goal":"g","history":[]}"#.into());
+    Ask { state, questions: questions.map(question).collect() }
+}
+
+#[test]
+fn requests_of_other_callers_are_answered_in_order_and_halved_when_too_large() {
+    let fake = FakeSystemOne::start(Behaviour::default());
+    let settings = settings(&fake, &[]);
+    let client = Client::new(&settings).unwrap();
+    let run = Run::new(8, Deadline::NEVER);
+    // The second holds 100 × 4,000 characters: over the 64,000 tokens of a request.
+    let answers = ask_all(&client, &run, vec![about_calls(0..3, 0), about_calls(0..100, 4_000)]);
+    let counts: Vec<usize> = answers.iter().map(|answer| answer.as_ref().unwrap().len()).collect();
+    assert_eq!(counts, [3, 100]);
+    assert!(answers.iter().flatten().flatten().all(|p| (0.03..=0.97).contains(p)));
+    assert!(fake.seen().iter().any(|seen| seen.status == 400));
+    let single = ask_all(&client, &run, vec![about_calls(70..71, 4_000)]);
+    assert_eq!(
+        single[0].as_ref().unwrap()[0].to_bits(),
+        answers[1].as_ref().unwrap()[70].to_bits()
+    );
+}
+
+#[test]
+fn requests_of_other_callers_fail_with_the_reason() {
+    let fake =
+        FakeSystemOne::start(Behaviour { key: Some("other".into()), ..Behaviour::default() });
+    let settings = settings(&fake, &[]);
+    let client = Client::new(&settings).unwrap();
+    let run = Run::new(1, Deadline::NEVER);
+    let answers = ask_all(&client, &run, vec![about_calls(0..1, 0), about_calls(0..1, 0)]);
+    assert!(answers.iter().all(|answer| matches!(answer, Err(Error::Refused(_)))), "{answers:?}");
 }

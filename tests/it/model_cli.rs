@@ -238,3 +238,35 @@ fn the_hook_is_silent_when_its_model_fails() {
     assert!(log.stdout.contains("check TYPESAFE_API_KEY"), "{log:#?}");
     assert_clean(&log);
 }
+
+#[test]
+fn the_mcp_tool_asks_the_model_it_is_told_to() {
+    let fake = FakeSystemOne::start(Behaviour::default());
+    let repo = project();
+    let call = |id: u32, provider: &str| {
+        let arguments = json!({"task": TASK, "provider": provider});
+        let params = json!({"name": "pack_context", "arguments": arguments});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
+    };
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let ask = |provider: &str| {
+        let lines = format!("{hello}\n{ready}\n{}\n", call(2, provider));
+        let output = with_key(&repo, &fake, &["mcp"]).stdin(lines).run();
+        assert_clean(&output);
+        let answer = output
+            .expect_code(0)
+            .lines()
+            .find(|line| line.contains("\"id\":2"))
+            .unwrap()
+            .to_owned();
+        serde_json::from_str::<Value>(&answer).unwrap()["result"].clone()
+    };
+    let said = ask("jev");
+    assert_ne!(said["isError"], true, "{said}");
+    assert_eq!(said["structuredContent"]["model"], "jev-fake-1");
+    let said = ask("laya");
+    assert_eq!(said["isError"], true);
+    assert!(said["content"][0]["text"].as_str().unwrap().contains("nothing answers at"), "{said}");
+}
