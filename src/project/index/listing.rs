@@ -86,7 +86,7 @@ fn from_changes(root: &Root, extensions: &Extensions, tables: &Tables) -> Option
     for k in changed {
         look_into(root, extensions, tables, watch.folders.paths.get(k), &mut listing, &mut asked)?;
     }
-    listing.added.extend(untracked(root, extensions, &asked)?);
+    listing.added.extend(below(root, extensions, &asked)?);
     settle(root, tables, &mut listing)?;
     let submodules = files::submodules(root);
     if !submodules.is_empty() {
@@ -168,16 +168,18 @@ fn unlist(paths: &Paths, folder: &[u8], is_listed: &mut [bool]) {
     }
 }
 
-/// The untracked files among or below the paths asked for that are not ignored.
-fn untracked(root: &Root, extensions: &Extensions, asked: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
+/// The files among or below the paths asked for that git lists.
+fn below(root: &Root, extensions: &Extensions, asked: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     if asked.is_empty() {
         return Some(Vec::new());
     }
     if asked.len() > MAX_ASKED {
         return None;
     }
-    let args = ["--literal-pathspecs", "ls-files", "-z", "--others", "--exclude-standard", "--"];
+    // Tracked ones too: a folder that comes back brings files that were off the list only for want of it.
+    let args = ["--literal-pathspecs", "ls-files", "-z", "--cached", "--others"];
     let mut command = git::command(&root.path, &args);
+    command.args(["--exclude-standard", "--"]);
     command.args(asked.iter().map(|path| std::ffi::OsString::from_vec(path.clone())));
     let output = command.output().ok().filter(|output| output.status.success())?.stdout;
     let is_source = |path: &&[u8]| extensions.contain(path) && !path.ends_with(b"/");
