@@ -96,6 +96,8 @@ impl System {
 /// The names of the weights, in the order in which they are tuned.
 pub const WEIGHTS: &[&str] = &[
     "history",
+    "subjects_k1",
+    "subjects_b",
     "path",
     "identifiers",
     "coverage",
@@ -103,6 +105,10 @@ pub const WEIGHTS: &[&str] = &[
     "cochange",
     "test",
     "stop",
+    "joined",
+    "quoted",
+    "repeated",
+    "mentions",
     "long_task",
     "k1",
     "b",
@@ -117,6 +123,12 @@ pub const WEIGHTS: &[&str] = &[
 pub fn weight<'a>(weights: &'a mut Weights, name: &str) -> Option<&'a mut f64> {
     Some(match name {
         "stop" => &mut weights.stop,
+        "joined" => &mut weights.joined,
+        "quoted" => &mut weights.quoted,
+        "repeated" => &mut weights.repeated,
+        "subjects_k1" => &mut weights.subjects.k1,
+        "subjects_b" => &mut weights.subjects.b,
+        "mentions" => &mut weights.mentions,
         "long_task" => &mut weights.long_task,
         "k1" => &mut weights.text.k1,
         "b" => &mut weights.text.b,

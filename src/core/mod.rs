@@ -8,6 +8,7 @@ pub mod bm25;
 pub mod corpus;
 pub mod fuse;
 pub mod history;
+pub(crate) mod mention;
 pub mod query;
 pub mod question;
 pub mod rank;

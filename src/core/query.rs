@@ -2,10 +2,11 @@
 //!
 //! Text in, [`Query`] out. Pure; costs one pass over the text.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
-use bstr::ByteSlice as _;
-
+use super::mention;
 use super::tokenize::{self, MAX_WORD_BYTES};
 
 /// Distinct terms a query may have. A pasted log must not turn every word of a project into a match: on real
@@ -54,6 +55,12 @@ pub struct Term {
     pub is_stop: bool,
     /// Says nothing about whether the task is about files at all. Every stop word is a filler.
     pub is_filler: bool,
+    /// Occurrences in the task, at least 1.
+    pub count: u32,
+    /// Stands between backticks.
+    pub is_quoted: bool,
+    /// Two neighbouring words written as one (`web socket`: `websocket`), which the task does not have itself.
+    pub is_joined: bool,
 }
 
 /// What to look for.
@@ -63,13 +70,15 @@ pub struct Query {
     pub terms: Vec<Term>,
     /// Distinct whole identifiers of two or more sub-words, lower-case.
     pub identifiers: Vec<Vec<u8>>,
+    /// Files that the task names, lower-case: see [`mention`].
+    pub mentions: Vec<Vec<u8>>,
 }
 
 impl Query {
-    /// Terms that are not stop words.
+    /// Words of the task that are not stop words.
     #[must_use]
     pub fn content_terms(&self) -> usize {
-        self.terms.iter().filter(|term| !term.is_stop).count()
+        self.terms.iter().filter(|term| !term.is_stop && !term.is_joined).count()
     }
 
     /// Stem to index in [`Query::terms`].
@@ -82,7 +91,8 @@ impl Query {
 /// Reads a task.
 #[must_use]
 pub fn query(task: &str) -> Query {
-    let mut query = Query { terms: terms(task), identifiers: Vec::new() };
+    let mentions = mention::mentions(task);
+    let mut query = Query { terms: terms(task), identifiers: Vec::new(), mentions };
     tokenize::identifiers(task.as_bytes(), |identifier| {
         let lower = identifier.to_ascii_lowercase();
         let room = query.identifiers.len() < MAX_IDENTIFIERS && lower.len() <= MAX_WORD_BYTES;
@@ -94,35 +104,110 @@ pub fn query(task: &str) -> Query {
     query
 }
 
-fn terms(task: &str) -> Vec<Term> {
-    let text = task.as_bytes();
-    let stop = StopWords::of(task);
-    let mut wide = Vec::new();
-    tokenize::wide_words(text, |range, word| wide.push((range, word.to_owned())));
-    let covered = |at: usize| {
-        let next = wide.partition_point(|(range, _)| range.start <= at);
-        next > 0 && wide[next - 1].0.contains(&at)
-    };
-    // A word with a letter beyond ASCII is one term; its ASCII fragments (`gr` of `größe`) are none.
-    let plain = tokenize::words(text)
-        .filter(|range| range.len() <= MAX_WORD_BYTES && !covered(range.start))
-        .map(|range| (range.start, tokenize::stem(&text[range.clone()]), &text[range]));
-    let wide =
-        wide.iter().map(|(range, word)| (range.start, word.as_bytes().to_vec(), word.as_bytes()));
-    let mut all: Vec<(usize, Vec<u8>, &[u8])> = plain.chain(wide).collect();
-    all.sort_by_key(|(at, ..)| *at);
+/// A word of the task where it stands.
+struct Word<'a> {
+    range: Range<usize>,
+    stem: Vec<u8>,
+    /// As the task has it; `wide_words` lower-cases.
+    text: Cow<'a, str>,
+}
 
+/// All words of a task, in order.
+fn all_words(task: &str) -> Vec<Word<'_>> {
+    let mut words: Vec<Word<'_>> = Vec::new();
+    tokenize::wide_words(task.as_bytes(), |range, word| {
+        words.push(Word { range, stem: word.into(), text: Cow::Owned(word.to_owned()) });
+    });
+    let n_wide = words.len();
+    for range in tokenize::words(task.as_bytes()) {
+        // A word with a letter beyond ASCII is one term; its ASCII fragments (`gr` of `größe`) are none.
+        let next = words[..n_wide].partition_point(|wide| wide.range.start <= range.start);
+        let is_covered = next > 0 && words[next - 1].range.contains(&range.start);
+        if range.len() <= MAX_WORD_BYTES && !is_covered {
+            let text = &task[range.clone()];
+            words.push(Word { range, stem: tokenize::stem(text.as_bytes()), text: text.into() });
+        }
+    }
+    words.sort_by_key(|word| word.range.start);
+    words
+}
+
+fn terms(task: &str) -> Vec<Term> {
+    let stop = StopWords::of(task);
+    let words = all_words(task);
+    let quoted = quoted_ranges(task);
     let mut terms: Vec<Term> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    for (_, stem, word) in all {
-        if terms.len() < MAX_TERMS && seen.insert(stem.clone()) {
-            let word = word.to_str_lossy().to_lowercase();
-            let is_stop = stop.contains(&stem, &word);
+    let mut index: HashMap<Vec<u8>, usize> = HashMap::new();
+    for Word { range, stem, text } in &words {
+        let is_quoted = quoted.iter().any(|q| q.contains(&range.start));
+        if let Some(&known) = index.get(stem) {
+            terms[known].count += 1;
+            terms[known].is_quoted |= is_quoted;
+        } else if terms.len() < MAX_TERMS {
+            index.insert(stem.clone(), terms.len());
+            let word = text.to_lowercase();
+            let is_stop = stop.contains(stem, &word);
             let is_filler = is_stop || has_word(FILLERS, &word);
-            terms.push(Term { stem, word, is_stop, is_filler });
+            let stem = stem.clone();
+            terms.push(Term {
+                stem,
+                word,
+                is_stop,
+                is_filler,
+                count: 1,
+                is_quoted,
+                is_joined: false,
+            });
+        }
+    }
+    let joined = words.windows(2).filter_map(|pair| joined(&pair[0], &pair[1], &terms, &index));
+    let mut joined: Vec<Term> = joined.collect();
+    joined.retain(|term| !index.contains_key(&term.stem));
+    joined.truncate(MAX_TERMS - terms.len());
+    for term in joined {
+        if index.insert(term.stem.clone(), terms.len()).is_none() {
+            terms.push(term);
         }
     }
     terms
+}
+
+/// Two content words with at most one byte between them as one word: code writes many compounds without a seam.
+fn joined(
+    first: &Word<'_>,
+    second: &Word<'_>,
+    terms: &[Term],
+    index: &HashMap<Vec<u8>, usize>,
+) -> Option<Term> {
+    let is_content = |word: &Word<'_>| {
+        let term = index.get(&word.stem).map(|&at| &terms[at]);
+        word.text.is_ascii() && word.text.len() > 1 && term.is_some_and(|term| !term.is_stop)
+    };
+    let is_near = second.range.start <= first.range.end + 1;
+    let word = [&*first.text, &*second.text].concat().to_ascii_lowercase();
+    (is_near && is_content(first) && is_content(second) && word.len() <= MAX_WORD_BYTES).then(
+        || Term {
+            stem: tokenize::stem(word.as_bytes()),
+            word,
+            is_stop: false,
+            is_filler: true,
+            count: 1,
+            is_quoted: false,
+            is_joined: true,
+        },
+    )
+}
+
+/// What stands between backticks on one line.
+fn quoted_ranges(task: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut line_start = 0;
+    for line in task.split_inclusive('\n') {
+        let ticks: Vec<usize> = line.match_indices('`').map(|(at, _)| line_start + at).collect();
+        ranges.extend(ticks.chunks_exact(2).map(|pair| pair[0]..pair[1]));
+        line_start += line.len();
+    }
+    ranges
 }
 
 /// The stop words that apply to one task: stems of English ones, other languages' words as they are.

@@ -8,7 +8,8 @@
 use super::bm25::{Bm25, idf};
 use super::corpus::Corpus;
 use super::history::{History, Past};
-use super::query::Query;
+use super::mention;
+use super::query::{Query, Term};
 use super::signal;
 use super::tokenize;
 
@@ -17,9 +18,15 @@ use super::tokenize;
 pub struct Weights {
     /// Weight of a stop word, where others weigh 1.
     pub stop: f64,
+    /// Weight of two words joined to one.
+    pub joined: f64,
+    /// Factor on words between backticks.
+    pub quoted: f64,
+    /// How much more a word weighs for each e-fold of its occurrences in the task.
+    pub repeated: f64,
     /// Content terms up to which history and priors count in full; beyond, the text says enough.
     pub long_task: f64,
-    /// Saturation and length normalisation of body, identifiers and history.
+    /// Saturation and length normalisation of body and identifiers.
     pub text: Bm25,
     /// Saturation of paths and basenames, which have no length.
     pub path_k1: f64,
@@ -29,6 +36,10 @@ pub struct Weights {
     pub basename: f64,
     /// Of subjects of past commits.
     pub history: f64,
+    /// Their saturation and normalisation by the commits of a file.
+    pub subjects: Bm25,
+    /// Of files named in the task.
+    pub mentions: f64,
     /// Of whole identifiers.
     pub identifiers: f64,
     /// How much more a document counts that holds every term.
@@ -53,12 +64,17 @@ impl Weights {
     /// The published recipe: chosen on 1,626 tasks of 21 repositories, none of them the benchmark's.
     pub const RECIPE: Weights = Weights {
         stop: 0.1,
+        joined: 0.0,
+        quoted: 1.0,
+        repeated: 0.0,
         long_task: 8.0,
         text: Bm25 { k1: 1.2, b: 0.75 },
         path_k1: 1.5,
         path: 1.25,
         basename: 0.15,
         history: 1.7,
+        subjects: Bm25 { k1: 1.2, b: 0.75 },
+        mentions: 0.0,
         identifiers: 1.2,
         coverage: 0.4,
         test: -0.05,
@@ -74,7 +90,28 @@ impl Weights {
 impl Default for Weights {
     /// What the product ranks with.
     fn default() -> Weights {
-        Weights { foreign: 0.5, ..Weights::RECIPE }
+        Weights {
+            joined: 0.6,
+            quoted: 1.5,
+            repeated: 0.7,
+            mentions: 3.0,
+            foreign: 0.5,
+            ..Weights::RECIPE
+        }
+    }
+}
+
+/// Occurrences of a word in a task beyond which it weighs no more: pasted logs repeat themselves.
+const MAX_REPEATED: u32 = 4;
+
+impl Weights {
+    fn of_term(&self, term: &Term) -> f64 {
+        if term.is_joined {
+            return self.joined;
+        }
+        let base = if term.is_stop { self.stop } else { 1.0 };
+        let quoted = if term.is_quoted { self.quoted } else { 1.0 };
+        base * quoted * (1.0 + self.repeated * f64::from(term.count.min(MAX_REPEATED)).ln())
     }
 }
 
@@ -114,6 +151,7 @@ struct Parts {
     path: Vec<f64>,
     history: Vec<f64>,
     identifiers: Vec<f64>,
+    mentions: Vec<f64>,
     last: Vec<Option<u32>>,
     touched: Vec<u32>,
     /// Lent by files that changed together: (share of the best score, the file that lent most).
@@ -131,6 +169,8 @@ pub struct Reasons {
     pub history_rank: Option<usize>,
     /// By whole identifiers.
     pub identifier_rank: Option<usize>,
+    /// The task names it.
+    pub is_mentioned: bool,
     /// Words of the task found in its text, most frequent first: (index of the term, occurrences).
     pub words: Vec<(u32, u32)>,
     /// Commits since it last changed; `None` when not within the window or without history.
@@ -150,8 +190,7 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
     }
     let past = history.past(query, n);
     let paths = PathFields::of(query, corpus);
-    let term_weights: Vec<f64> =
-        query.terms.iter().map(|t| if t.is_stop { weights.stop } else { 1.0 }).collect();
+    let term_weights: Vec<f64> = query.terms.iter().map(|term| weights.of_term(term)).collect();
     // A long request says enough: trust history and priors less.
     let calm = (weights.long_task / query.content_terms().max(1) as f64).min(1.0);
 
@@ -163,7 +202,7 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
     parts.last = past.last;
     parts.touched = past.touched;
 
-    let has_evidence = evidence(query, corpus, &paths, &past.subjects, &parts.together);
+    let has_evidence = evidence(query, corpus, &paths, &past.subjects, &parts);
     let mut candidates: Vec<Candidate> = (0u32..)
         .zip(scores)
         .filter(|(document, _)| has_evidence[*document as usize])
@@ -240,9 +279,10 @@ impl Fields<'_> {
         let body = weights.text.score(&self.corpus.body, terms, n, &lengths);
         let mut path = flat.score(&self.paths.path, terms, n, &[]);
         let basename = flat.score(&self.paths.basename, terms, n, &[]);
-        let history = weights.text.score(&self.past.subjects, terms, n, &touches);
+        let history = weights.subjects.score(&self.past.subjects, terms, n, &touches);
         let ones = vec![1.0; self.query.identifiers.len()];
         let identifiers = weights.text.score(&self.corpus.identifiers, &ones, n, &lengths);
+        let mentions = mention::mentioned(&self.query.mentions, &self.corpus.documents);
         for (path, basename) in path.iter_mut().zip(basename) {
             *path = weights.path * *path + weights.basename * basename;
         }
@@ -252,9 +292,10 @@ impl Fields<'_> {
                     + path[d]
                     + calm * weights.history * history[d]
                     + weights.identifiers * identifiers[d]
+                    + weights.mentions * mentions[d]
             })
             .collect();
-        (Parts { body, path, history, identifiers, ..Parts::default() }, total)
+        (Parts { body, path, history, identifiers, mentions, ..Parts::default() }, total)
     }
 
     /// Multiplies by 1 + `coverage` × the share of the query's weight found in body or path.
@@ -354,16 +395,17 @@ fn top(scores: &[f64], count: usize) -> Vec<u32> {
     order
 }
 
-/// Which documents have any evidence: a content term in body, path or past subjects, an identifier, or a companion.
+/// Which documents have any evidence: a content term in body, path or past subjects, an identifier, a companion, or its name.
 /// A query of stop words only is taken at its word.
 fn evidence(
     query: &Query,
     corpus: &Corpus,
     paths: &PathFields,
     subjects: &[Vec<(u32, f64)>],
-    together: &[(f64, Option<u32>)],
+    parts: &Parts,
 ) -> Vec<bool> {
-    let mut has: Vec<bool> = together.iter().map(|(share, _)| *share > 0.0).collect();
+    let lent = parts.together.iter().map(|(share, _)| *share > 0.0);
+    let mut has: Vec<bool> = lent.zip(&parts.mentions).map(|(l, m)| l || *m > 0.0).collect();
     let only_stop = query.content_terms() == 0;
     for (k, term) in query.terms.iter().enumerate() {
         if term.is_stop && !only_stop {
@@ -405,6 +447,7 @@ impl Ranking {
             path_rank: place(&parts.path, d),
             history_rank: place(&parts.history, d),
             identifier_rank: place(&parts.identifiers, d),
+            is_mentioned: parts.mentions[d] > 0.0,
             words,
             last_touched: parts.last[d],
             touched: parts.touched[d],

@@ -84,6 +84,8 @@ struct ReasonsJson<'a> {
     path_rank: Option<usize>,
     history_rank: Option<usize>,
     identifier_rank: Option<usize>,
+    /// The task names the file.
+    is_mentioned: bool,
     commits_since_change: Option<u32>,
     commits: u32,
     changes_with: Option<&'a str>,
@@ -198,6 +200,7 @@ fn file(pick: &Pick) -> FileJson<'_> {
             path_rank: reasons.path_rank,
             history_rank: reasons.history_rank,
             identifier_rank: reasons.identifier_rank,
+            is_mentioned: reasons.is_mentioned,
             commits_since_change: reasons.last_touched,
             commits: reasons.touched,
             changes_with: pick.changes_with.as_deref(),

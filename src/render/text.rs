@@ -140,6 +140,9 @@ pub fn why(file: &Pick) -> String {
         .iter()
         .filter_map(|(field, place)| Some(format!("{field} #{}", (*place)?)))
         .collect();
+    if reasons.is_mentioned {
+        parts.push("named in the task".to_owned());
+    }
     if let Some(with) = &file.changes_with {
         parts.push(format!("changes with {}", visible(with)));
     }
