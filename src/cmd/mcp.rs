@@ -1,33 +1,31 @@
 //! `context-packer mcp`: serve agents on standard input and output until they leave.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 
 use crate::args::McpArgs;
-use crate::config::{self, Environment};
+use crate::config;
 use crate::mcp::{self, Settings};
 use crate::pack::decide::Models;
 use crate::project::root;
 
-/// Serves. Settings that are wrong are told to the calls they concern, where someone reads them.
+/// Serves.
 ///
 /// # Errors
 /// A `--root` that is no folder, no working directory, trouble with standard output.
 pub fn run(args: McpArgs) -> Result<()> {
-    let environment: Environment<'_> = &config::process_environment;
     let fixed_root = args.root.map(|folder| root::exactly(&folder)).transpose()?;
-    let start = match environment("CLAUDE_PROJECT_DIR") {
+    let start = match config::process_environment("CLAUDE_PROJECT_DIR") {
         Some(folder) => PathBuf::from(folder),
         None => std::env::current_dir().context("cannot tell the working directory")?,
     };
     let settings = Settings {
         fixed_root: fixed_root.map(|root| root.path),
         start,
-        provider: config::provider(environment).map_err(|error| format!("{error:#}")),
-        models: Models::open(environment),
-        extensions: config::extensions(environment),
-        index: config::index(environment)?,
+        environment: config::process_environment,
+        models: Arc::new(Models::open(&config::process_environment)),
     };
     mcp::serve(std::io::stdin(), &mut std::io::stdout().lock(), settings)?;
     Ok(())

@@ -240,6 +240,8 @@ fn has_word(list: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use bstr::ByteSlice as _;
+
     use super::*;
 
     fn check(task: &str, content: &[&str], stop: &[&str], identifiers: &[&str]) {

@@ -20,10 +20,10 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 /// How far a call is.
 #[derive(Debug)]
 pub(super) struct Progress {
-    /// Steps done; grows from one to the next.
-    pub(super) done: u32,
+    /// Steps done.
+    pub(super) done: usize,
     /// Steps in all.
-    pub(super) total: u32,
+    pub(super) total: usize,
     /// What is being done.
     pub(super) message: String,
 }
@@ -53,6 +53,8 @@ pub(super) struct Running {
     progress_token: Option<Id>,
     /// The newest, unless it has been told.
     progress: Option<Progress>,
+    /// The protocol wants each to be further than the one before.
+    done: Option<usize>,
     /// When progress was told last; at first, when the call started.
     told_at: Instant,
     is_cancelled: Arc<AtomicBool>,
@@ -102,6 +104,7 @@ impl Calls {
             address: call.address.clone(),
             progress_token: call.progress_token.clone(),
             progress: None,
+            done: None,
             told_at: Instant::now(),
             is_cancelled: Arc::new(AtomicBool::new(false)),
         };
@@ -114,7 +117,9 @@ impl Calls {
     pub(super) fn note(&mut self, number: u64, progress: Progress) {
         if let Some(call) = self.running.iter_mut().find(|call| call.number == number)
             && call.progress_token.is_some()
+            && Some(progress.done) > call.done
         {
+            call.done = Some(progress.done);
             call.progress = Some(progress);
         }
     }

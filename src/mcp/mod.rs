@@ -13,24 +13,19 @@ mod wire;
 pub use server::serve;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::config::Provider;
 use crate::pack::decide::Models;
-use crate::project::files::Extensions;
 
 /// What the server is told by its surroundings.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// The project, when the person has named one: then what the client says does not matter.
     pub fixed_root: Option<PathBuf>,
     /// Where to look for the project when neither the person nor the client names one.
     pub start: PathBuf,
-    /// Who ranks when a call does not say so; or what is wrong with that setting, which every such call is told.
-    pub provider: Result<Provider, String>,
-    /// Who may be asked to rank.
-    pub models: Models,
-    /// Which files count as source.
-    pub extensions: Extensions,
-    /// The folder of indexes; without one every file is read.
-    pub index: Option<PathBuf>,
+    /// Where a call reads its settings; what is wrong with them is told to the call, for someone reads that.
+    pub environment: fn(&str) -> Option<String>,
+    /// Who may be asked to rank; opened once, so that a token budget covers all calls.
+    pub models: Arc<Models>,
 }

@@ -347,7 +347,7 @@ fn run(
 ) -> Result<Answer, String> {
     let Started { number, call, is_cancelled } = started;
     let root = roots::choose(settings, of_client, call.arguments.text(ROOT))?;
-    let progress = |done, total, message: &str| {
+    let progress = |done: usize, total: usize, message: &str| {
         let progress = Progress { done, total, message: message.to_owned() };
         let _ = events.send(Event::Progress { call: number, progress });
     };

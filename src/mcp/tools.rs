@@ -1,14 +1,14 @@
 //! The tools: a table of names, words for the model, parameters and functions.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 
 use super::Settings;
 use super::arguments::{Arguments, Kind, Parameter};
-use crate::config::Provider;
+use crate::config::{self, Environment, Provider};
 use crate::model::Deadline;
 use crate::pack::decide::Model;
 use crate::pack::{self, Task};
@@ -44,7 +44,7 @@ pub(super) struct Context<'a> {
     /// Set when nobody waits for the answer any more.
     pub(super) is_cancelled: Arc<AtomicBool>,
     /// Takes steps done, steps in all, and what comes next.
-    pub(super) progress: &'a dyn Fn(u32, u32, &str),
+    pub(super) progress: &'a (dyn Fn(usize, usize, &str) + Sync),
 }
 
 /// What a tool says.
@@ -58,6 +58,10 @@ pub(super) struct Answer {
 
 /// All tools.
 pub(super) const TOOLS: &[Tool] = &[PACK_CONTEXT];
+
+/// How long a decision model may take; then its verdicts so far are the answer. The official TypeScript client gives up
+/// after a minute.
+const MODEL_TIME: Duration = Duration::from_secs(50);
 
 /// The parameter that every tool has and the server resolves.
 pub(super) const ROOT: &str = "root";
@@ -117,25 +121,26 @@ const PACK_CONTEXT: Tool = Tool {
 fn pack_context(context: &Context<'_>) -> Result<Answer, String> {
     let started = Instant::now();
     let Context { settings, root, arguments, .. } = context;
+    let environment: Environment<'_> = &settings.environment;
     let provider = match arguments.text("provider") {
-        Some(name) => Provider::parse(name).map_err(|e| format!("{e:#}"))?,
-        None => settings.provider.clone()?,
+        Some(name) => Provider::parse(name),
+        None => config::provider(environment),
     };
+    let provider = provider.map_err(|error| format!("{error:#}"))?;
     let model = settings.models.get(provider).map_err(ToString::to_string)?;
     let task = Task {
         text: arguments.text("task").unwrap_or_default().to_owned(),
         limit: arguments.number("limit"),
         code: arguments.number("code"),
-        extensions: settings.extensions.clone(),
+        extensions: config::extensions(environment),
         max_file_bytes: scan::MAX_FILE_BYTES,
-        index: settings.index.clone(),
+        index: config::index(environment).map_err(|error| format!("{error:#}"))?,
     };
     (context.progress)(0, 1, "ranking the project's files");
-    if context.is_cancelled.load(Ordering::Relaxed) {
-        return Err("cancelled".to_owned());
-    }
     let stage = pack::first_stage(root, &task, started).map_err(|error| error.to_string())?;
-    let ask = |model: &Model| model.rerank(&stage, root, &task, Deadline::NEVER, &|_, _| ());
+    let due = Deadline::at(started + MODEL_TIME).or_when(context.is_cancelled.clone());
+    let progress = |done, all| (context.progress)(done, all, "asking the decision model");
+    let ask = |model: &Model| model.rerank(&stage, root, &task, due, &progress);
     let decided = model.map(ask).transpose().map_err(|error| error.to_string())?;
     let pack = stage.pack(root, &task, decided, started);
     if index::is_due(pack.index, pack.n_candidates) {

@@ -4,32 +4,44 @@
 //! connections gets half as many at a time from then on; one that names a delay gets silence for that long.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When an answer is due; `None` is never.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Deadline(Option<Instant>);
+/// When an answer is due, if ever; at once as soon as nobody waits for it any more.
+#[derive(Debug, Clone, Default)]
+pub struct Deadline {
+    at: Option<Instant>,
+    is_cancelled: Option<Arc<AtomicBool>>,
+}
 
 impl Deadline {
     /// No deadline.
-    pub const NEVER: Deadline = Deadline(None);
+    pub const NEVER: Deadline = Deadline { at: None, is_cancelled: None };
 
     /// At that moment.
     #[must_use]
     pub fn at(moment: Instant) -> Deadline {
-        Deadline(Some(moment))
+        Deadline { at: Some(moment), is_cancelled: None }
+    }
+
+    /// Also when the flag is set. What is in flight then still ends; nothing more is sent.
+    #[must_use]
+    pub fn or_when(self, is_cancelled: Arc<AtomicBool>) -> Deadline {
+        Deadline { is_cancelled: Some(is_cancelled), ..self }
     }
 
     /// What is left; zero when it has passed, `None` when there is no deadline.
     #[must_use]
-    pub fn left(self) -> Option<Duration> {
-        self.0.map(|moment| moment.saturating_duration_since(Instant::now()))
+    pub fn left(&self) -> Option<Duration> {
+        if self.is_cancelled.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Some(Duration::ZERO);
+        }
+        self.at.map(|moment| moment.saturating_duration_since(Instant::now()))
     }
 
     /// Whether it has passed.
     #[must_use]
-    pub fn has_passed(self) -> bool {
+    pub fn has_passed(&self) -> bool {
         self.left() == Some(Duration::ZERO)
     }
 }
@@ -97,8 +109,8 @@ impl Run {
 
     /// When the run is due.
     #[must_use]
-    pub fn deadline(&self) -> Deadline {
-        self.deadline
+    pub fn deadline(&self) -> &Deadline {
+        &self.deadline
     }
 
     /// What was sent and reported so far.
@@ -252,6 +264,16 @@ mod tests {
         drop(place);
         assert!(!run.sleep(Duration::from_secs(60)));
         assert!(started.elapsed() < Duration::from_millis(130));
+    }
+
+    #[test]
+    fn a_cancelled_run_lets_nobody_in() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let run = Run::new(1, Deadline::NEVER.or_when(flag.clone()));
+        assert!(run.enter().is_some());
+        flag.store(true, Ordering::Relaxed);
+        assert!(run.enter().is_none());
+        assert!(!run.sleep(Duration::from_secs(60)));
     }
 
     #[test]

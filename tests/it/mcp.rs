@@ -1,5 +1,6 @@
 //! The MCP server as a client meets it: golden transcripts, and what needs a clock, a signal or a changing project.
 
+mod model;
 mod session;
 mod transcripts;
 
