@@ -31,3 +31,4 @@ pub mod pack;
 pub mod private;
 pub mod project;
 pub mod render;
+pub mod transcript;

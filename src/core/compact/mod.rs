@@ -1,0 +1,28 @@
+//! Compaction: a transcript in, a smaller one out, without a word of it being rewritten.
+//!
+//! ```text
+//! Transcript ──pair──► pairs ──pin, rules──► decisions ──select | questions, decide──► Plan ──apply──► edits ──validate
+//! ```
+
+pub mod apply;
+pub mod baseline;
+pub mod line;
+pub mod local;
+pub mod mark;
+pub mod pair;
+pub mod pin;
+pub mod plan;
+pub mod rules;
+pub mod ruler;
+pub mod run;
+pub mod select;
+pub mod token;
+pub mod transcript;
+pub mod validate;
+pub mod weights;
+
+mod lexicon;
+mod worth;
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,24 @@
+//! Short spellings of transcripts for the tables of tests.
+
+use super::transcript::{Call, Message, Part, Role, ToolResult};
+
+pub(super) fn user(parts: Vec<Part<'_>>) -> Message<'_> {
+    Message { role: Role::User, is_meta: false, parts }
+}
+
+pub(super) fn assistant(parts: Vec<Part<'_>>) -> Message<'_> {
+    Message { role: Role::Assistant, is_meta: false, parts }
+}
+
+pub(super) fn text(text: &str) -> Part<'_> {
+    Part::Text(text.into())
+}
+
+pub(super) fn call<'a>(id: &'a str, tool: &'a str) -> Part<'a> {
+    Part::Call(Call { id: id.into(), tool: tool.into(), arguments: Vec::new(), json_chars: 2 })
+}
+
+pub(super) fn result<'a>(id: &'a str, text: &'a str) -> Part<'a> {
+    let (is_error, is_opaque) = (false, false);
+    Part::Result(ToolResult { id: id.into(), text: text.into(), is_error, is_opaque })
+}
