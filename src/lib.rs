@@ -22,6 +22,7 @@
 
 pub mod args;
 pub mod cmd;
+pub mod compact;
 pub mod config;
 pub mod core;
 pub mod hook;

@@ -1,5 +1,6 @@
 //! Results into bytes: text, JSON, hook output. No decisions, no I/O.
 
+pub mod compact;
 pub mod hook;
 pub mod json;
 pub mod text;

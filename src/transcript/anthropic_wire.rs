@@ -50,8 +50,7 @@ pub(super) fn parts<'a>(
         return vec![part];
     };
     let list = layout.lists.len();
-    let items = blocks.iter().map(|block| wire::range_in(input, block)).collect();
-    layout.lists.push(List { items, owner: Some(owner), whole: None, is_lines: false });
+    layout.lists.push(List::of(input, &blocks, owner));
     let (mut parts, mut spans) = (Vec::new(), Vec::new());
     for (item, raw) in blocks.into_iter().enumerate() {
         let (part, span) = part(input, raw, ItemAt { list, item });
@@ -129,7 +128,10 @@ pub(super) fn slot(input: &[u8], raw: Raw<'_>, form: Form) -> Slot {
 }
 
 /// Where the values of an object are.
-pub(super) fn argument_ranges(input: &[u8], object: Option<Raw<'_>>) -> Vec<std::ops::Range<usize>> {
+pub(super) fn argument_ranges(
+    input: &[u8],
+    object: Option<Raw<'_>>,
+) -> Vec<std::ops::Range<usize>> {
     let fields = object.and_then(wire::fields).unwrap_or_default();
     fields.into_iter().map(|(_, value)| wire::range_in(input, value)).collect()
 }

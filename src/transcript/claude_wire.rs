@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::Deserialize;
 
 use super::anthropic_wire;
-use super::layout::{ItemAt, Layout};
+use super::layout::{ItemAt, Layout, RowLink};
 use super::wire::{self, Raw};
 use crate::core::compact::transcript::{Message, Role, Transcript};
 
@@ -22,6 +22,8 @@ struct Row<'a> {
     subtype: Option<Raw<'a>>,
     #[serde(borrow)]
     uuid: Option<Raw<'a>>,
+    #[serde(borrow, rename = "parentUuid")]
+    parent: Option<Raw<'a>>,
     #[serde(borrow, rename = "isSidechain")]
     is_sidechain: Option<Raw<'a>>,
     #[serde(borrow, rename = "isMeta")]
@@ -50,6 +52,7 @@ pub(super) struct Line<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Segment<'a> {
     lines: Vec<Line<'a>>,
+    links: Vec<RowLink>,
 }
 
 /// The segments of a file, the live one last; there is always one. O(bytes).
@@ -58,15 +61,17 @@ pub(super) fn segments<'a>(input: &'a [u8], lines: &[Range<usize>]) -> Vec<Segme
     let mut seen = HashSet::new();
     for (index, range) in lines.iter().enumerate() {
         let Some(row) = row(&input[range.clone()]) else { continue };
-        if wire::is_true(row.is_sidechain) || row.uuid.is_some_and(|uuid| is_repeated(&mut seen, uuid)) {
+        if wire::is_true(row.is_sidechain)
+            || row.uuid.is_some_and(|uuid| is_repeated(&mut seen, uuid))
+        {
             continue;
         }
         if wire::is(row.subtype, "compact_boundary") && wire::is(row.kind, "system") {
             segments.push(Segment::default());
         }
-        let line = message(index, &row);
         if let Some(segment) = segments.last_mut() {
-            segment.lines.extend(line);
+            segment.lines.extend(message(index, &row));
+            segment.links.extend(RowLink::new(input, index, row.uuid, row.parent));
         }
     }
     segments
@@ -105,5 +110,6 @@ pub(super) fn read<'a>(
         let parts = anthropic_wire::parts(input, line.content, owner, layout);
         messages.push(Message { role: line.role, is_meta: line.is_meta, parts });
     }
+    layout.links.clone_from(&segment.links);
     Transcript { messages }
 }

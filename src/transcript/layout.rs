@@ -3,9 +3,10 @@
 //! Everything that no edit names is copied byte for byte. Removing an item takes its separator along; a list
 //! that loses all its items takes the item that holds it.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::wire::quote;
+use super::wire::{self, Raw, quote};
 use crate::core::compact::apply::{Change, Edit};
 use crate::core::compact::transcript::Place;
 
@@ -16,6 +17,31 @@ pub(crate) struct Layout {
     pub(crate) parts: Vec<Vec<PartSpan>>,
     /// The lists that items are removed from.
     pub(crate) lists: Vec<List>,
+    /// How the lines of list 0 refer to each other.
+    pub(crate) links: Vec<RowLink>,
+}
+
+/// A line that names the line before it.
+#[derive(Debug, Clone)]
+pub(crate) struct RowLink {
+    /// Index of the line.
+    line: usize,
+    /// Its id, a JSON value.
+    id: Range<usize>,
+    /// The id it names, a JSON value.
+    parent: Range<usize>,
+}
+
+impl RowLink {
+    pub(crate) fn new(
+        input: &[u8],
+        line: usize,
+        id: Option<Raw<'_>>,
+        parent: Option<Raw<'_>>,
+    ) -> Option<RowLink> {
+        let (id, parent) = (wire::range_in(input, id?), wire::range_in(input, parent?));
+        Some(RowLink { line, id, parent })
+    }
 }
 
 /// A list of JSON items, or of lines.
@@ -67,6 +93,14 @@ pub(crate) struct Form {
     pub(crate) after: &'static str,
 }
 
+impl List {
+    /// The items of a JSON list that is held by an item of another.
+    pub(crate) fn of(input: &[u8], items: &[Raw<'_>], owner: ItemAt) -> List {
+        let items = items.iter().map(|item| wire::range_in(input, item)).collect();
+        List { items, owner: Some(owner), whole: None, is_lines: false }
+    }
+}
+
 impl Form {
     /// A plain string.
     pub(crate) const STRING: Form = Form { before: "", after: "" };
@@ -95,9 +129,11 @@ pub(crate) fn write(input: &[u8], layout: &Layout, edits: &[Edit]) -> Vec<u8> {
         match &edit.change {
             Change::Drop => gone[span.item.list][span.item.item] = true,
             Change::Text(text) => splices.extend(span.text.iter().map(|slot| slot.splice(text))),
-            Change::Arguments(values) => splices.extend(values.iter().filter_map(|(i, value)| {
-                Some((span.arguments.get(*i)?.clone(), quote(value)))
-            })),
+            Change::Arguments(values) => splices.extend(
+                values
+                    .iter()
+                    .filter_map(|(i, value)| Some((span.arguments.get(*i)?.clone(), quote(value)))),
+            ),
             Change::Note(note) => match &span.note {
                 Some(NoteSlot::Instead(slot)) => splices.push(slot.splice(note)),
                 Some(NoteSlot::Appended { slot, text }) => {
@@ -111,6 +147,7 @@ pub(crate) fn write(input: &[u8], layout: &Layout, edits: &[Edit]) -> Vec<u8> {
     splices.extend(appended.iter().map(|(slot, text)| slot.splice(text)));
     empty_lists(layout, &mut gone);
     splices.extend(removals(input, layout, &gone));
+    splices.extend(relinked(input, layout, &gone));
     splice(input, splices)
 }
 
@@ -147,6 +184,30 @@ fn empty_lists(layout: &Layout, gone: &mut [Vec<bool>]) {
             gone[owner.list][owner.item] = true;
         }
     }
+}
+
+/// A line whose parent went names the nearest ancestor that stays.
+fn relinked(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {
+    let is_gone = |line: usize| gone.first().is_some_and(|lines| lines[line]);
+    let lost: HashMap<&[u8], &RowLink> = layout
+        .links
+        .iter()
+        .filter(|link| is_gone(link.line))
+        .map(|link| (&input[link.id.clone()], link))
+        .collect();
+    let mut splices = Vec::new();
+    for link in layout.links.iter().filter(|link| !lost.is_empty() && !is_gone(link.line)) {
+        let mut parent = link.parent.clone();
+        for _ in 0..=lost.len() {
+            let Some(next) = lost.get(&input[parent.clone()]) else { break };
+            parent = next.parent.clone();
+        }
+        if parent != link.parent {
+            let id = String::from_utf8_lossy(&input[parent]).into_owned();
+            splices.push((link.parent.clone(), id));
+        }
+    }
+    splices
 }
 
 fn removals(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {
@@ -206,7 +267,7 @@ mod tests {
         let items = vec![2..3, 5..7, 9..12];
         let check = |gone: [bool; 3], expected: &str| {
             let list = List { items: items.clone(), owner: None, whole: None, is_lines: false };
-            let layout = Layout { parts: Vec::new(), lists: vec![list] };
+            let layout = Layout { lists: vec![list], ..Layout::default() };
             let output = splice(input, removals(input, &layout, &[gone.to_vec()]));
             assert_eq!(String::from_utf8(output).unwrap(), expected);
         };

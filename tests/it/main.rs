@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 mod cli;
+mod compact;
 #[allow(dead_code)] // Used by the program of the same name as well.
 #[path = "../fake/mod.rs"]
 mod fake;

@@ -99,6 +99,15 @@ fn drop_call(pair: &Pair<'_, '_>, archived: Option<&str>) -> Vec<Edit> {
     ]
 }
 
+/// Edits that remove the thinking behind the first edited message. O(parts).
+#[must_use]
+pub fn stale_thinking(transcript: &Transcript<'_>, edits: &[Edit]) -> Vec<Edit> {
+    let Some(first) = edits.iter().map(|edit| edit.at.message).min() else { return Vec::new() };
+    let parts = transcript.parts().filter(|(at, _, _)| at.message > first);
+    let thinking = parts.filter(|(_, _, part)| matches!(part, Part::Thinking));
+    thinking.map(|(at, _, _)| Edit { at, change: Change::Drop }).collect()
+}
+
 /// The transcript with the edits applied; parts that went leave their message, and messages never go. Text is
 /// borrowed from the transcript and from the edits.
 #[must_use]

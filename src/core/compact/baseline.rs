@@ -59,7 +59,8 @@ pub fn charged_chars(transcript: &Transcript<'_>, pairing: &Pairing<'_, '_>, pla
             Outcome::Keep => {}
             Outcome::Excerpt(kept) => {
                 size -= result;
-                size += NoteCost::RULER.head + kept.iter().map(|k: &Kept| k.chars + 1).sum::<usize>();
+                size +=
+                    NoteCost::RULER.head + kept.iter().map(|k: &Kept| k.chars + 1).sum::<usize>();
             }
             Outcome::DropCall => size -= result + pair.call.chars(),
         }
@@ -76,11 +77,7 @@ fn fixed(pairing: &Pairing<'_, '_>, pin: usize) -> Vec<bool> {
     (0..count).map(|i| i + pin >= count || is_tombstone(&pairing.pairs[i].result.text)).collect()
 }
 
-fn plan(
-    pairing: &Pairing<'_, '_>,
-    pin: usize,
-    outcome: impl Fn(&str) -> Option<Outcome>,
-) -> Plan {
+fn plan(pairing: &Pairing<'_, '_>, pin: usize, outcome: impl Fn(&str) -> Option<Outcome>) -> Plan {
     let is_fixed = fixed(pairing, pin);
     let decide = |(pair, is_fixed): (&super::pair::Pair<'_, '_>, bool)| {
         let outcome = if is_fixed { None } else { outcome(&pair.result.text) };

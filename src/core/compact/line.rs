@@ -15,7 +15,15 @@ pub fn without_number(line: &str) -> &str {
 
 /// Words that name a failure, in lower case; longest 9 letters.
 const FAILURES: [&str; 10] = [
-    "error", "fail", "failed", "failure", "panic", "fatal", "exception", "traceback", "undefined",
+    "error",
+    "fail",
+    "failed",
+    "failure",
+    "panic",
+    "fatal",
+    "exception",
+    "traceback",
+    "undefined",
     "cannot",
 ];
 
@@ -31,8 +39,24 @@ pub fn names_failure(line: &str) -> bool {
 const MODIFIERS: [&str; 6] = ["export", "pub", "async", "static", "public", "private"];
 /// Keywords that open a definition or a test, in the languages of the measured transcripts and their neighbours.
 const KEYWORDS: [&str; 18] = [
-    "func", "fn", "def", "class", "type", "struct", "interface", "enum", "trait", "impl", "const",
-    "var", "let", "module", "package", "test", "it", "describe",
+    "func",
+    "fn",
+    "def",
+    "class",
+    "type",
+    "struct",
+    "interface",
+    "enum",
+    "trait",
+    "impl",
+    "const",
+    "var",
+    "let",
+    "module",
+    "package",
+    "test",
+    "it",
+    "describe",
 ];
 
 /// Whether the line opens a definition.

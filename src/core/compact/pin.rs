@@ -19,8 +19,15 @@ pub struct PinOptions {
 
 /// Results that a person, a plan or another model gave, or that the host keeps as memory: not to be had again.
 const PROTECTED: [&str; 9] = [
-    "AskUserQuestion", "ExitPlanMode", "EnterPlanMode", "Task", "Agent", "Skill", "SlashCommand",
-    "memory", "ToolSearch",
+    "AskUserQuestion",
+    "ExitPlanMode",
+    "EnterPlanMode",
+    "Task",
+    "Agent",
+    "Skill",
+    "SlashCommand",
+    "memory",
+    "ToolSearch",
 ];
 
 /// A reason for each pinned pair. O(parts).

@@ -52,10 +52,11 @@ pub fn cuts<'t>(transcript: &'t Transcript<'_>, shares: &[f64]) -> Vec<Cut<'t>> 
     if answered.len() < MIN_CALLS {
         return Vec::new();
     }
-    let ends = shares.iter().filter_map(|share| {
-        answered.get((answered.len() as f64 * share) as usize).copied()
-    });
-    ends.map(|end| Cut { prefix: slice(transcript, 0, end), future: future(transcript, end) }).collect()
+    let ends = shares
+        .iter()
+        .filter_map(|share| answered.get((answered.len() as f64 * share) as usize).copied());
+    ends.map(|end| Cut { prefix: slice(transcript, 0, end), future: future(transcript, end) })
+        .collect()
 }
 
 /// For each result that a call in the conversation has: the index after it, counting parts.
@@ -293,7 +294,8 @@ impl Survivors<'_, '_> {
                 None | Some(Outcome::Keep) => self.run(&lines),
                 Some(Outcome::DropCall) => {}
                 Some(Outcome::Excerpt(kept)) => {
-                    kept.chunk_by(|a, b| a.line + 1 == b.line).for_each(|run| self.cut(&lines, run));
+                    kept.chunk_by(|a, b| a.line + 1 == b.line)
+                        .for_each(|run| self.cut(&lines, run));
                 }
             }
         }

@@ -126,9 +126,8 @@ fn retried_errors(pairs: &[Pair<'_, '_>], touch: &mut impl FnMut(usize, Reason, 
             continue;
         }
         let next = &pairs[i + 1..pairs.len().min(i + 1 + RETRY_WINDOW)];
-        let is_same = |p: &&Pair<'_, '_>| {
-            p.call.tool == pair.call.tool && p.call.path() == pair.call.path()
-        };
+        let is_same =
+            |p: &&Pair<'_, '_>| p.call.tool == pair.call.tool && p.call.path() == pair.call.path();
         if next.iter().filter(is_same).any(|p| !p.result.is_error) {
             touch(i, Reason::Retried, ERROR_HEAD);
         }

@@ -261,7 +261,8 @@ impl<'s, 't> Greedy<'s, 't> {
         }
         let range = candidate.range();
         let close = self.weights.close_lines;
-        for other in line.saturating_sub(close).max(range.start)..(line + close + 1).min(range.end) {
+        for other in line.saturating_sub(close).max(range.start)..(line + close + 1).min(range.end)
+        {
             if !self.taken[other] {
                 self.kept_close[other] = self.kept_close[other].saturating_add(1);
                 let entry = self.entry(other);

@@ -62,7 +62,8 @@ fn path_end(line: &str, at: usize) -> Result<usize, usize> {
         }
         let next = segment_end(line, slash + 1, true);
         if next == slash + 1 || bytes.get(next) != Some(&b'/') {
-            return best.ok_or(first);
+            // Where this chain has no last segment, one that starts later in it has none either.
+            return best.ok_or(slash);
         }
         slash = next;
     }
@@ -75,7 +76,7 @@ fn segment_end(line: &str, at: usize, is_folder: bool) -> usize {
     while let Some(&byte) = bytes.get(end) {
         if byte.is_ascii() {
             let fits = byte.is_ascii_alphanumeric() || b"_.@-".contains(&byte);
-            if !fits && !(is_folder && byte == b'~') {
+            if !(fits || is_folder && byte == b'~') {
                 break;
             }
             end += 1;

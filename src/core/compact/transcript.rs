@@ -204,6 +204,17 @@ impl<'a> Call<'a> {
 }
 
 impl Argument<'_> {
+    /// The same argument with texts of its own.
+    #[must_use]
+    pub fn into_owned<'o>(self) -> Argument<'o> {
+        let value = match self.value {
+            Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+            Value::Number(number) => Value::Number(number),
+            Value::Other(json) => Value::Other(Cow::Owned(json.into_owned())),
+        };
+        Argument { name: Cow::Owned(self.name.into_owned()), value }
+    }
+
     fn borrowed(&self) -> Argument<'_> {
         let value = match &self.value {
             Value::Text(text) => Value::Text(Cow::Borrowed(text)),

@@ -157,7 +157,8 @@ pub(super) fn of_lines(
         let of_result = prior_of_result(facts, candidate.pair, pair, weights);
         let mut offset = 0;
         for (i, line) in candidate.lines.lines.iter().enumerate() {
-            let near = i.saturating_sub(weights.near_lines)..used.len().min(i + weights.near_lines + 1);
+            let near =
+                i.saturating_sub(weights.near_lines)..used.len().min(i + weights.near_lines + 1);
             let used_near = used[near].iter().fold(0.0_f64, |a, &b| a.max(b)) * weights.near;
             let mut worth = weights.base + used[i].max(used_near) * weights.used;
             worth += if is_definition(line) { weights.definition } else { 0.0 };
