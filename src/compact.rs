@@ -10,9 +10,13 @@ pub use crate::core::compact::*;
 use crate::config::compact::{CompactSettings, Policy};
 use crate::render;
 use crate::transcript::archive::{self, Removed};
-use local::local;
+use crate::transcript::state_wire::RENDER;
+use ask::{Answers, AskOptions, Asker, ask};
+use decide::{RankOptions, by_rank, by_threshold};
+use local::{local, original_size, pinned_only, settled};
 use pair::{Pairing, pair};
 use plan::Plan;
+use question::Wording;
 use run::{Compaction, Refusal, finish};
 use transcript::Transcript;
 
@@ -27,7 +31,8 @@ pub struct Compacted {
     pub model_note: String,
 }
 
-/// Compacts a transcript. With an archive folder, what goes is written there first. O(bytes).
+/// Compacts a transcript. With an archive folder, what goes is written there first. `asker` is needed by the
+/// policies that ask a model. O(bytes).
 ///
 /// # Errors
 /// Why nothing is changed.
@@ -35,17 +40,63 @@ pub fn compact(
     transcript: &Transcript<'_>,
     settings: &CompactSettings,
     archive_folder: Option<&Path>,
+    asker: Option<&dyn Asker>,
 ) -> Result<Compacted, Refusal> {
     let pairing = pair(transcript);
-    let plan = match settings.policy {
-        Policy::Local | Policy::Jev | Policy::JevSeed => {
-            local(transcript, &pairing, &settings.local)
-        }
+    let (plan, model_note) = match settings.policy {
+        Policy::Local => (local(transcript, &pairing, &settings.local), String::new()),
+        Policy::Jev | Policy::JevSeed => asked(transcript, &pairing, settings, asker)?,
     };
     let archived = archived(&pairing, &plan, archive_folder);
     let compaction = finish(transcript, &pairing, plan, &archived, settings.min_reduction)?;
     let log = vec![render::compact::decisions(&pairing, &compaction.plan)];
-    Ok(Compacted { compaction, log, model_note: String::new() })
+    Ok(Compacted { compaction, log, model_note })
+}
+
+/// The plan of a policy that asks a model, and what the person is told about it.
+fn asked(
+    transcript: &Transcript<'_>,
+    pairing: &Pairing<'_, '_>,
+    settings: &CompactSettings,
+    asker: Option<&dyn Asker>,
+) -> Result<(Plan, String), Refusal> {
+    let no_key = || Refusal::Model("no key for Jev: set TYPESAFE_API_KEY".to_owned());
+    let asker = asker.ok_or_else(no_key)?;
+    let is_seed = settings.policy == Policy::JevSeed;
+    let settled = match is_seed {
+        true => pinned_only(transcript, pairing, settings.local.pin),
+        false => settled(transcript, pairing, settings.local.pin),
+    };
+    let options = AskOptions {
+        wording: if is_seed { Wording::Seed } else { Wording::Criteria },
+        max_state_tokens: settings.max_state_tokens,
+        max_request_tokens: settings.max_request_tokens,
+        recent_messages: settings.local.pin.recent_messages,
+        goal: settings.goal.as_deref(),
+    };
+    let answers = ask(transcript, pairing, &settled, &options, RENDER, asker);
+    let answers = answers.map_err(Refusal::Model)?;
+    let Answers { scores, stage, state_tokens, requests } = answers;
+    let note = format!("; state ~{state_tokens} tokens ({stage}) in {requests} request(s)");
+    let head = settings.truncate_head_chars;
+    if is_seed {
+        let threshold = settings.keep_threshold;
+        return Ok((by_threshold(pairing, settled, &scores, threshold, head), note));
+    }
+    let size = original_size(transcript) as f64;
+    let rank = RankOptions {
+        goal: (size * (1.0 - settings.local.target)) as usize,
+        enough: (size * (1.0 - settings.min_reduction)) as usize,
+        result_threshold: settings.keep_result_threshold,
+        call_threshold: settings.keep_call_threshold,
+        head_chars: head,
+    };
+    Ok(match by_rank(transcript, pairing, settled, &scores, rank) {
+        Some(plan) => (plan, note),
+        None => {
+            (local(transcript, pairing, &settings.local), note + ", kept nothing: local policy")
+        }
+    })
 }
 
 /// Writes what the plan removes; the id of each result that the archive now has. Without a folder, and when it cannot

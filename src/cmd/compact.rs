@@ -37,7 +37,7 @@ fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<Vec<u8>
     let answer = hook::compact::answer(&input, environment, &|transcript, environment| {
         let settings = settings::read(flags, environment).map_err(|e| format!("{e:#}"))?;
         let folder = archive_folder(settings.archive, environment);
-        compact::compact(transcript, &settings, folder.as_deref()).map_err(|e| e.to_string())
+        compact::compact(transcript, &settings, folder.as_deref(), None).map_err(|e| e.to_string())
     });
     Ok(answer.into_bytes())
 }
@@ -47,7 +47,7 @@ fn file(args: &CompactArgs, environment: Environment<'_>) -> Result<Vec<u8>> {
     let input = read(&args.input)?;
     let document = transcript::read(&input).with_context(|| format!("in {}", args.input))?;
     let folder = archive_folder(settings.archive && !args.dry_run, environment);
-    let compacted = compact::compact(&document.transcript, &settings, folder.as_deref())?;
+    let compacted = compact::compact(&document.transcript, &settings, folder.as_deref(), None)?;
     let compaction = &compacted.compaction;
     if args.dry_run {
         let pairing = pair(&document.transcript);

@@ -4,15 +4,17 @@
 //! after a resume: the person's rows are handed back as they are; the model's rows and the results are built anew,
 //! each run of them as one message, because the engine restores whatever it finds under its own message ids.
 
+use std::borrow::Cow;
+
 use super::compact_wire::{
     BuiltRow, Kind, NewAnswer, NewRow, NewUse, Request, Response, Row, transcript,
 };
 use crate::compact::Compacted;
 use crate::config::Environment;
-use crate::core::compact::apply::applied;
+use crate::core::compact::apply::{Change, Edit, applied};
 use crate::core::compact::run::Stats;
 use crate::core::compact::transcript::{Message, Part, Transcript};
-use crate::transcript::wire::{self, Raw};
+use crate::transcript::wire;
 use serde_json::value::RawValue;
 
 /// The engine cuts a hook's output here, in bytes.
@@ -57,7 +59,10 @@ fn respond(
     let before = transcript(&request.messages);
     let compacted = compact(&before, &with_options)?;
     let after = applied(&before, &compacted.compaction.edits);
-    let inputs: Vec<_> = request.messages.iter().map(Row::inputs).collect();
+    let mut inputs: Vec<_> = request.messages.iter().map(Row::inputs).collect();
+    for edit in &compacted.compaction.edits {
+        change_input(&before, &mut inputs, edit);
+    }
     let rows = rows(&request.messages, &after, &inputs);
     let stats = &compacted.compaction.stats;
     let response = Response::Rows {
@@ -68,6 +73,19 @@ fn respond(
         tokens_after: tokens(stats.chars_after),
     };
     serde_json::to_string(&response).map_err(|e| format!("cannot write the answer: {e}"))
+}
+
+/// Puts new arguments of a call into its input.
+fn change_input(before: &Transcript<'_>, inputs: &mut [Vec<Cow<'_, RawValue>>], edit: &Edit) {
+    let Change::Arguments(values) = &edit.change else { return };
+    let (row, parts) = (edit.at.message, &before.messages[edit.at.message].parts);
+    // Calls come last in a row of the model.
+    let index = (edit.at.part + inputs[row].len()).wrapping_sub(parts.len());
+    if let Some(input) = inputs[row].get_mut(index)
+        && let Some(changed) = wire::with_strings(input, values)
+    {
+        *input = Cow::Owned(changed);
+    }
 }
 
 /// An option of the plugin, as the variable by which command hooks would get it.
@@ -88,7 +106,7 @@ fn tokens(chars: usize) -> usize {
 fn rows<'a>(
     old: &[Row<'_>],
     after: &'a Transcript<'_>,
-    inputs: &'a [Vec<Option<Raw<'a>>>],
+    inputs: &'a [Vec<Cow<'a, RawValue>>],
 ) -> Vec<NewRow<'a>> {
     let mut rows: Vec<(Kind, NewRow<'a>)> = Vec::new();
     for (index, ((row, message), inputs)) in old.iter().zip(&after.messages).zip(inputs).enumerate()
@@ -113,7 +131,11 @@ fn rows<'a>(
     rows.into_iter().map(|(_, row)| row).filter(|row| !is_empty(row)).collect()
 }
 
-fn built<'a>(kind: Kind, message: &'a Message<'_>, inputs: &[Option<Raw<'a>>]) -> BuiltRow<'a> {
+fn built<'a>(
+    kind: Kind,
+    message: &'a Message<'_>,
+    inputs: &'a [Cow<'a, RawValue>],
+) -> BuiltRow<'a> {
     let role = if kind == Kind::Assistant { "assistant" } else { "user" };
     let mut row = BuiltRow { role, ..BuiltRow::default() };
     // Calls come last in a row of the model, and one that went has left its note in its place.
@@ -124,11 +146,7 @@ fn built<'a>(kind: Kind, message: &'a Message<'_>, inputs: &[Option<Raw<'a>>]) -
             Part::Call(call) => row.tool_uses.push(NewUse {
                 tool_use_id: &call.id,
                 tool: &call.tool,
-                input: inputs
-                    .get(index.wrapping_sub(before))
-                    .copied()
-                    .flatten()
-                    .unwrap_or(RawValue::NULL),
+                input: inputs.get(index.wrapping_sub(before)).map_or(RawValue::NULL, AsRef::as_ref),
             }),
             Part::Result(result) => row.tool_results.push(NewAnswer {
                 tool_use_id: &result.id,

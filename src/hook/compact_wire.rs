@@ -3,6 +3,7 @@
 //! One row for each content block; a tool result is a row of its own. A row is handed back as its number (the engine's own
 //! row, handle and all) or as a row built anew.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -95,8 +96,9 @@ impl<'a> Row<'a> {
     }
 
     /// The arguments of its calls, as they came.
-    pub(super) fn inputs(&self) -> Vec<Option<Raw<'a>>> {
-        self.tool_uses.iter().map(|call| call.input).collect()
+    pub(super) fn inputs(&self) -> Vec<Cow<'a, RawValue>> {
+        let input = |call: &Use<'a>| Cow::Borrowed(call.input.unwrap_or(RawValue::NULL));
+        self.tool_uses.iter().map(input).collect()
     }
 }
 
@@ -131,7 +133,7 @@ fn message<'a>(row: &Row<'a>) -> Message<'a> {
         let (arguments, json_chars) = call.input.map_or((Vec::new(), 2), wire::arguments);
         let tool = wire::text(call.tool).unwrap_or_default();
         let id = wire::text(call.tool_use_id).unwrap_or_default();
-        parts.push(Part::Call(Call { id, tool, arguments, json_chars }));
+        parts.push(Part::Call(Call { id, tool, arguments, json_chars, is_editable: true }));
     }
     let is_opaque = row.kind() == Kind::Own;
     for answer in row.tool_results.as_deref().unwrap_or_default() {

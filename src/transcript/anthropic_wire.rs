@@ -85,7 +85,7 @@ fn part<'a>(input: &'a [u8], raw: Raw<'a>, item: ItemAt) -> (Part<'a>, PartSpan)
 fn call<'a>(block: &Block<'a>) -> Option<Call<'a>> {
     let (arguments, json_chars) = block.input.map_or((Vec::new(), 2), wire::arguments);
     let tool = block.name.and_then(wire::text).unwrap_or_default();
-    Some(Call { id: wire::text(block.id?)?, tool, arguments, json_chars })
+    Some(Call { id: wire::text(block.id?)?, tool, arguments, json_chars, is_editable: true })
 }
 
 fn result<'a>(block: &Block<'a>) -> Option<ToolResult<'a>> {

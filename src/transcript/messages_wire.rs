@@ -163,7 +163,7 @@ fn tool_call<'a>(call: &ToolCall<'a>) -> Option<Call<'a>> {
     let function = call.function.as_ref()?;
     let (arguments, json_chars) = function.arguments.map_or((Vec::new(), 2), decoded_arguments);
     let tool = function.name.and_then(wire::text).unwrap_or_default();
-    Some(Call { id: wire::text(call.id?)?, tool, arguments, json_chars })
+    Some(Call { id: wire::text(call.id?)?, tool, arguments, json_chars, is_editable: false })
 }
 
 /// A field with its name and one comma, found by walking back from its value.

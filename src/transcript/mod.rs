@@ -12,6 +12,7 @@ mod layout;
 mod messages_wire;
 mod pi_wire;
 mod responses_wire;
+pub mod state_wire;
 pub(crate) mod wire;
 
 use std::ops::Range;

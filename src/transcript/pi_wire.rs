@@ -167,7 +167,13 @@ fn call<'a>(block: &Block<'a>) -> Option<Call<'a>> {
     }
     let tool = block.name.and_then(wire::text).unwrap_or_default();
     let tool = capitalized(&tool).into();
-    Some(Call { id: wire::text(block.id?)?, tool, arguments, json_chars: chars })
+    Some(Call {
+        id: wire::text(block.id?)?,
+        tool,
+        arguments,
+        json_chars: chars,
+        is_editable: false,
+    })
 }
 
 fn capitalized(name: &str) -> String {

@@ -95,7 +95,7 @@ fn call<'a>(item: &Item<'a>) -> Option<Call<'a>> {
         }
         (None, None) => (Vec::new(), 2),
     };
-    Some(Call { id: wire::text(item.call_id?)?, tool, arguments, json_chars })
+    Some(Call { id: wire::text(item.call_id?)?, tool, arguments, json_chars, is_editable: false })
 }
 
 /// Arguments that are JSON inside a string.

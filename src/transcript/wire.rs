@@ -135,6 +135,21 @@ fn string_end(json: &str) -> usize {
     bytes.len()
 }
 
+/// An object with new strings in place of the values at these indices; `None` when it is no object.
+pub(crate) fn with_strings(object: Raw<'_>, values: &[(usize, String)]) -> Option<Box<RawValue>> {
+    let json = object.get();
+    let fields = fields(object)?;
+    let (mut output, mut at) = (String::with_capacity(json.len()), 0);
+    for (index, value) in values {
+        let range = range_in(json.as_bytes(), fields.get(*index)?.1);
+        output.push_str(json.get(at..range.start)?);
+        output.push_str(&quote(value));
+        at = range.end;
+    }
+    output.push_str(json.get(at..)?);
+    RawValue::from_string(output).ok()
+}
+
 /// A text as a JSON string.
 pub(crate) fn quote(text: &str) -> String {
     // A string always serializes; an empty JSON string is what is left of the impossible case.

@@ -4,6 +4,7 @@
 
 mod cli;
 mod compact;
+mod compact_properties;
 #[allow(dead_code)] // Used by the program of the same name as well.
 #[path = "../fake/mod.rs"]
 mod fake;

@@ -6,7 +6,7 @@
 use super::mark::{self, Note};
 use super::pair::{Pair, Pairing};
 use super::plan::{Kept, Outcome, Plan};
-use super::transcript::{Message, Part, Place, Transcript, char_count};
+use super::transcript::{Message, Part, Place, Transcript, Value, char_count};
 
 /// A change of one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,9 @@ pub fn edits(pairing: &Pairing<'_, '_>, plan: &Plan, archived: &[Option<String>]
     let mut edits = Vec::new();
     for (i, (pair, decision)) in pairing.pairs.iter().zip(&plan.decisions).enumerate() {
         let id = archived.get(i).and_then(Option::as_deref);
+        if !decision.stubs.is_empty() && decision.outcome != Outcome::DropCall {
+            edits.extend(stub(pair, &decision.stubs));
+        }
         match &decision.outcome {
             Outcome::Keep => {}
             Outcome::Excerpt(kept) => {
@@ -85,6 +88,19 @@ fn excerpt(
 /// The first characters of a line; never half of one.
 fn first_chars(line: &str, chars: usize) -> &str {
     line.char_indices().nth(chars).map_or(line, |(end, _)| &line[..end])
+}
+
+/// Notes in place of arguments.
+fn stub(pair: &Pair<'_, '_>, stubs: &[usize]) -> Option<Edit> {
+    let note = |&index: &usize| match &pair.call.arguments.get(index)?.value {
+        Value::Text(text) => {
+            let note = mark::stub(char_count(text));
+            (char_count(&note) < char_count(text)).then_some((index, note))
+        }
+        Value::Number(_) | Value::Other(_) => None,
+    };
+    let values: Vec<(usize, String)> = stubs.iter().filter_map(note).collect();
+    (!values.is_empty()).then(|| Edit { at: pair.call_at, change: Change::Arguments(values) })
 }
 
 /// A call and its result go together, if the note that stays is shorter.

@@ -45,7 +45,7 @@ pub fn reference(transcript: &Transcript<'_>, pairing: &Pairing<'_, '_>, keep: f
     }
     let goal = (transcript.chars() as f64 * keep) as usize;
     let cost = NoteCost::RULER;
-    let decided = select(transcript, pairing, &decided, goal, &Weights::REFERENCE, cost);
+    let decided = select(transcript, pairing, &decided, &[], goal, &Weights::REFERENCE, cost);
     Plan { decisions: decided.into_iter().map(or_keep).collect() }
 }
 
@@ -82,7 +82,7 @@ fn plan(pairing: &Pairing<'_, '_>, pin: usize, outcome: impl Fn(&str) -> Option<
     let decide = |(pair, is_fixed): (&super::pair::Pair<'_, '_>, bool)| {
         let outcome = if is_fixed { None } else { outcome(&pair.result.text) };
         let outcome = outcome.unwrap_or(Outcome::Keep);
-        Decision { outcome, reason: Reason::Whole, scores: None }
+        Decision { outcome, ..Decision::keep(Reason::Whole) }
     };
     Plan { decisions: pairing.pairs.iter().zip(is_fixed).map(decide).collect() }
 }

@@ -93,6 +93,18 @@ pub fn gap_lines(line: &str) -> Option<usize> {
     matches!(unit, "line" | "lines").then(|| count.parse().ok())?
 }
 
+/// What stands for an argument of an old edit.
+#[must_use]
+pub fn stub(chars: usize) -> String {
+    format!("{NOTE}0 of {chars} chars of an argument; later events replaced it]")
+}
+
+/// Whether a text is a note of an earlier compaction.
+#[must_use]
+pub fn is_note(text: &str) -> bool {
+    text.starts_with(NOTE)
+}
+
 /// Whether a result was cut by an earlier compaction. O(1) but for the seed's notes.
 #[must_use]
 pub fn is_tombstone(text: &str) -> bool {

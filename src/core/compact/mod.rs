@@ -5,18 +5,24 @@
 //! ```
 
 pub mod apply;
+pub mod ask;
 pub mod baseline;
+pub mod decide;
+pub mod estimate;
 pub mod line;
 pub mod local;
 pub mod mark;
 pub mod pair;
 pub mod pin;
 pub mod plan;
+pub mod question;
 pub mod ruler;
 pub mod rules;
 pub mod run;
 pub mod secret;
 pub mod select;
+pub mod state;
+pub mod stub;
 pub mod token;
 pub mod transcript;
 pub mod validate;

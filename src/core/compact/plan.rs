@@ -20,6 +20,8 @@ pub struct Decision {
     pub reason: Reason,
     /// What a model answered, when one was asked.
     pub scores: Option<Scores>,
+    /// Arguments of the call that a note takes the place of, by index.
+    pub stubs: Vec<usize>,
 }
 
 /// What becomes of a call and its result.
@@ -113,19 +115,19 @@ impl Decision {
     /// Keeps a pair for a reason.
     #[must_use]
     pub fn keep(reason: Reason) -> Decision {
-        Decision { outcome: Outcome::Keep, reason, scores: None }
+        Decision { outcome: Outcome::Keep, reason, scores: None, stubs: Vec::new() }
     }
 
     /// Keeps some lines of a result.
     #[must_use]
     pub fn excerpt(kept: Vec<Kept>, reason: Reason) -> Decision {
-        Decision { outcome: Outcome::Excerpt(kept), reason, scores: None }
+        Decision { outcome: Outcome::Excerpt(kept), ..Decision::keep(reason) }
     }
 
     /// Whether anything changes.
     #[must_use]
     pub fn is_change(&self) -> bool {
-        self.outcome != Outcome::Keep
+        self.outcome != Outcome::Keep || !self.stubs.is_empty()
     }
 }
 

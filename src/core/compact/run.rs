@@ -66,6 +66,8 @@ pub enum Refusal {
         /// What was asked for.
         minimum: f64,
     },
+    /// A model was to decide and did not; why.
+    Model(String),
     /// The result would not be a valid transcript; a defect of this program.
     Invalid(Violation),
 }
@@ -80,6 +82,7 @@ impl fmt::Display for Refusal {
                 minimum * 100.0,
                 reduction * 100.0
             ),
+            Refusal::Model(reason) => f.write_str(reason),
             Refusal::Invalid(violation) => write!(f, "invalid result: {violation}"),
         }
     }

@@ -8,9 +8,10 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use super::mark;
 use super::pair::{Pair, Pairing};
 use super::plan::{Decision, Kept, Outcome, Reason};
-use super::transcript::{Transcript, char_count};
+use super::transcript::{Argument, Transcript, Value, char_count, json_chars};
 use super::weights::Weights;
 use super::worth::{self, Facts, LineWorth};
 
@@ -36,18 +37,19 @@ impl NoteCost {
 }
 
 /// Decides about every pair that is neither pinned nor cut by a rule, so that the transcript gets down to `goal`
-/// characters. `decided[i]` is what is settled already. O(lines × log lines).
+/// characters. `decided[i]` is what is settled already, `stubs[i]` the arguments of a call that go. O(lines × log lines).
 #[must_use]
 pub fn select(
     transcript: &Transcript<'_>,
     pairing: &Pairing<'_, '_>,
     decided: &[Option<Decision>],
+    stubs: &[Vec<usize>],
     goal: usize,
     weights: &Weights,
     cost: NoteCost,
 ) -> Vec<Option<Decision>> {
     let pairs = &pairing.pairs;
-    let size = size_after(transcript, pairs, decided, cost);
+    let size = size_after(transcript, pairs, decided, cost) - freed_by(pairs, stubs);
     if size <= goal {
         return decided.to_vec();
     }
@@ -56,7 +58,7 @@ pub fn select(
         .collect();
     let is_cut: Vec<bool> =
         decided.iter().map(|d| d.as_ref().is_some_and(Decision::is_change)).collect();
-    let facts = worth::read(transcript, pairing, &is_candidate, &is_cut);
+    let facts = worth::read(transcript, pairing, &is_candidate, &is_cut, stubs);
     let of_candidates: usize =
         facts.candidates.iter().map(|c| char_count(&pairs[c.pair].result.text)).sum();
     let notes = cost.head * facts.candidates.len();
@@ -82,6 +84,21 @@ fn size_after(
         }
     }
     size
+}
+
+/// Characters that stubs free.
+fn freed_by(pairs: &[Pair<'_, '_>], stubs: &[Vec<usize>]) -> usize {
+    let of_argument = |pair: &Pair<'_, '_>, index: usize| match pair.call.arguments.get(index) {
+        Some(Argument { value: Value::Text(text), .. }) => {
+            let note = mark::stub(char_count(text));
+            json_chars(text).saturating_sub(json_chars(&note))
+        }
+        _ => 0,
+    };
+    let of_pair = |(pair, stubs): (&Pair<'_, '_>, &Vec<usize>)| {
+        stubs.iter().map(|&index| of_argument(pair, index)).sum::<usize>()
+    };
+    pairs.iter().zip(stubs).map(of_pair).sum()
 }
 
 /// Turns the lines taken into decisions, parallel to the pairs.

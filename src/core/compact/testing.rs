@@ -15,7 +15,13 @@ pub(super) fn text(text: &str) -> Part<'_> {
 }
 
 pub(super) fn call<'a>(id: &'a str, tool: &'a str) -> Part<'a> {
-    Part::Call(Call { id: id.into(), tool: tool.into(), arguments: Vec::new(), json_chars: 2 })
+    Part::Call(Call {
+        id: id.into(),
+        tool: tool.into(),
+        arguments: Vec::new(),
+        json_chars: 2,
+        is_editable: true,
+    })
 }
 
 pub(super) fn result<'a>(id: &'a str, text: &'a str) -> Part<'a> {

@@ -58,6 +58,8 @@ pub struct Call<'a> {
     pub arguments: Vec<Argument<'a>>,
     /// Length of the arguments as JSON with `", "` and `": "` between items, in characters.
     pub json_chars: usize,
+    /// Its format can take a changed argument back.
+    pub is_editable: bool,
 }
 
 /// One named argument of a call.
@@ -156,6 +158,7 @@ impl<'a> Call<'a> {
             tool: Cow::Borrowed(&self.tool),
             arguments: self.arguments.iter().map(Argument::borrowed).collect(),
             json_chars: self.json_chars,
+            is_editable: self.is_editable,
         }
     }
 

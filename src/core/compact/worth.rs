@@ -9,7 +9,7 @@ use super::lexicon::{Lexicon, Lines};
 use super::line::{is_definition, names_failure};
 use super::pair::{Pair, Pairing};
 use super::plan::is_tool;
-use super::transcript::{Part, Transcript, char_count};
+use super::transcript::{Part, Transcript, Value, char_count};
 use super::weights::Weights;
 
 /// A result whose lines compete for the budget.
@@ -65,18 +65,26 @@ pub(super) fn read<'t>(
     pairing: &'t Pairing<'t, '_>,
     is_candidate: &[bool],
     is_cut: &[bool],
+    stubs: &[Vec<usize>],
 ) -> Facts<'t> {
     let mut reader = Reader::new(pairing.pairs.len());
     let by_place: HashMap<_, _> =
         pairing.pairs.iter().enumerate().map(|(i, pair)| (pair.result_at, i)).collect();
+    let stubs_at: HashMap<_, _> =
+        pairing.pairs.iter().zip(stubs).map(|(pair, stubs)| (pair.call_at, stubs)).collect();
     for (place, message, part) in transcript.parts() {
         match part {
-            Part::Text(text) => reader.written(text, message.is_meta),
+            Part::Text(text) => reader.written(text, message.is_meta, true),
             Part::Call(call) => {
                 if let Some(path) = call.path() {
                     reader.facts.last_named.insert(path, reader.clock);
                 }
-                call.texts().for_each(|text| reader.written(text, message.is_meta));
+                let stubs = stubs_at.get(&place).map_or(&[][..], |stubs| stubs.as_slice());
+                for (index, argument) in call.arguments.iter().enumerate() {
+                    if let Value::Text(text) = &argument.value {
+                        reader.written(text, message.is_meta, !stubs.contains(&index));
+                    }
+                }
             }
             Part::Result(result) => {
                 let pair = by_place.get(&place).copied();
@@ -119,10 +127,10 @@ impl<'t> Reader<'t> {
         lines
     }
 
-    fn written(&mut self, text: &'t str, is_meta: bool) {
+    fn written(&mut self, text: &'t str, is_meta: bool, is_kept: bool) {
         let lines = self.read(text, false);
         for &token in &lines.tokens {
-            self.facts.is_covered[token as usize] = true;
+            self.facts.is_covered[token as usize] |= is_kept;
             if !is_meta {
                 self.facts.last_written[token as usize] = self.clock as i64;
             }
