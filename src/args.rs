@@ -51,8 +51,10 @@ pub struct DoctorArgs {
 /// `context-packer compact`. What is not given the configuration decides.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CompactArgs {
-    /// A file, or `-` for standard input.
-    pub input: String,
+    /// A file, or `-` for standard input; for `bench` what is to be measured.
+    pub input: Vec<String>,
+    /// Print the ruler's table.
+    pub bench: bool,
     /// Standard input is the object of Claude Code's function hook, and the answer goes to standard output.
     pub host: bool,
     /// Where the result goes; standard output when absent.
@@ -165,7 +167,7 @@ const HOOK: Subcommand = Subcommand {
 
 const COMPACT: Subcommand = Subcommand {
     name: "compact",
-    positional: "FILE|-",
+    positional: "FILE|- | bench DIR...",
     about: "make a transcript smaller without rewording it",
     flags: &[
         option("host", "NAME", "answer a host's hook; claude-code"),
@@ -283,8 +285,10 @@ fn compact(given: &Given) -> Result<CompactArgs> {
     let settings = COMPACT.flags.iter().map(|flag| flag.long);
     let settings = settings.filter(|name| !matches!(*name, "host" | "output" | "dry-run" | "json"));
     let settings = settings.filter_map(|name| Some((name, given.text(name).transpose()?)));
+    let bench = given.positionals.first().is_some_and(|first| first == "bench");
     let args = CompactArgs {
-        input: given.rest().unwrap_or_default(),
+        input: given.positionals[usize::from(bench)..].to_vec(),
+        bench,
         host: host.is_some(),
         output: given.path("output"),
         dry_run: given.has("dry-run"),
@@ -293,6 +297,9 @@ fn compact(given: &Given) -> Result<CompactArgs> {
     };
     if !args.host && args.input.is_empty() {
         bail!("compact needs a transcript: context-packer compact FILE, or - for standard input");
+    }
+    if !bench && args.input.len() > 1 {
+        bail!("compact takes one transcript, but got {}", args.input.len());
     }
     Ok(args)
 }

@@ -20,7 +20,9 @@ pub fn run(args: &IndexArgs) -> Result<()> {
     let environment: Environment<'_> = &config::process_environment;
     let root = project(args.root.as_deref(), environment)?;
     let Some(folder) = config::index(environment)? else {
-        bail!("indexes are off: CONTEXT_PACKER_INDEX is 0, or neither HOME nor CONTEXT_PACKER_CACHE is set");
+        bail!(
+            "indexes are off: CONTEXT_PACKER_INDEX is 0, or neither HOME nor CONTEXT_PACKER_CACHE is set"
+        );
     };
     let extensions = config::extensions(environment);
     let task = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };

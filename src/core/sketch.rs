@@ -270,10 +270,7 @@ fn described(line: &str, declared: &str, doc: Option<&str>) -> String {
 }
 
 fn indent(line: &str) -> usize {
-    line.bytes()
-        .take_while(u8::is_ascii_whitespace)
-        .map(|b| if b == b'\t' { 4 } else { 1 })
-        .sum()
+    line.bytes().take_while(u8::is_ascii_whitespace).map(|b| if b == b'\t' { 4 } else { 1 }).sum()
 }
 
 /// The signature, if the line declares something that others may use.

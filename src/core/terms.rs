@@ -113,7 +113,8 @@ mod tests {
             assert_eq!(of(Field::Body, &term.stem), matched(&counts.body, k), "{text:?} {term:?}");
         }
         for (k, identifier) in query.identifiers.iter().enumerate() {
-            let (here, there) = (of(Field::Identifiers, identifier), matched(&counts.identifiers, k));
+            let (here, there) =
+                (of(Field::Identifiers, identifier), matched(&counts.identifiers, k));
             // Spelled as one word somewhere: then the document is found by that word.
             let by_word = only_word(identifier).is_some_and(|stem| of(Field::Body, &stem) > 0);
             assert!(here == there || by_word && here < there, "{text:?} {identifier:?}");

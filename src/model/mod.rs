@@ -5,6 +5,7 @@
 //! module that opens a connection, and `wire.rs` is its only file that knows a field name. No key is ever part
 //! of an output, a log or an error: see [`secret::Secret`].
 
+pub mod calls;
 pub mod client;
 pub mod error;
 pub mod estimate;

@@ -11,7 +11,7 @@ use crate::core::compact::transcript::char_count;
 const TOOL_WIDTH: usize = 18;
 
 /// The word for what becomes of a pair, as in the seed's log.
-fn outcome(decision: &Decision) -> &'static str {
+pub(super) fn outcome(decision: &Decision) -> &'static str {
     match (&decision.outcome, decision.scores) {
         (Outcome::Keep, _) => "keep",
         (Outcome::Excerpt(_), None) => "excerpt",
@@ -21,7 +21,7 @@ fn outcome(decision: &Decision) -> &'static str {
 }
 
 /// Pairs with their decisions, in the order of their calls.
-fn by_call<'p, 't, 'a>(
+pub(super) fn by_call<'p, 't, 'a>(
     pairing: &'p Pairing<'t, 'a>,
     plan: &'p Plan,
 ) -> Vec<(&'p Pair<'t, 'a>, &'p Decision)> {

@@ -8,8 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Serialize};
-
+use super::archive_wire;
 use crate::core::compact::secret::looks_secret;
 use crate::private;
 
@@ -19,13 +18,6 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 const MAX_BYTES: u64 = 256 << 20;
 /// Length of an id in hexadecimal digits: 48 bits tell 100,000 results apart with a chance of 2 in 100,000.
 const ID_DIGITS: usize = 12;
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Entry<'a> {
-    id: std::borrow::Cow<'a, str>,
-    tool: std::borrow::Cow<'a, str>,
-    text: std::borrow::Cow<'a, str>,
-}
 
 /// A result to be kept.
 #[derive(Debug, Clone, Copy)]
@@ -68,9 +60,7 @@ pub fn store(folder: &Path, removed: &[Removed<'_>], now: SystemTime) -> io::Res
     let mut lines = Vec::new();
     for &Removed { tool, text } in removed {
         let Some(id) = id(text) else { continue };
-        let entry = Entry { id: id.into(), tool: tool.into(), text: text.into() };
-        serde_json::to_writer(&mut lines, &entry)?;
-        lines.push(b'\n');
+        lines.extend(archive_wire::line(&id, tool, text)?);
     }
     if lines.is_empty() {
         return Ok(());
@@ -109,12 +99,5 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// The text with this id, the newest if there are several; `None` when the archive has none. O(bytes of the archive).
 #[must_use]
 pub fn restore(folder: &Path, id: &str) -> Option<String> {
-    files(folder).iter().rev().find_map(|file| in_file(&fs::read(file).ok()?, id))
-}
-
-fn in_file(bytes: &[u8], id: &str) -> Option<String> {
-    let start = format!("{{\"id\":\"{id}\"");
-    let line = bytes.split(|&b| b == b'\n').find(|line| line.starts_with(start.as_bytes()))?;
-    let entry: Entry<'_> = serde_json::from_slice(line).ok()?;
-    Some(entry.text.into_owned())
+    files(folder).iter().rev().find_map(|file| archive_wire::text(&fs::read(file).ok()?, id))
 }

@@ -6,6 +6,7 @@
 pub mod archive;
 
 mod anthropic_wire;
+mod archive_wire;
 mod claude_wire;
 mod codex_wire;
 mod layout;

@@ -14,9 +14,9 @@ use proptest::prelude::*;
 
 use crate::harness::Repo;
 
-
 /// Has every kind of word: stems, identifiers in several spellings, other scripts, names that are defined.
-const TASK: &str = "retry the uploads in parse_config and webSocket of HTTPClient, größe 修复逻辑, fix backoff";
+const TASK: &str =
+    "retry the uploads in parse_config and webSocket of HTTPClient, größe 修复逻辑, fix backoff";
 
 fn task(index: Option<PathBuf>) -> Task {
     Task {
@@ -75,8 +75,21 @@ const TEXTS: &[&str] = &[
 ];
 
 const PATHS: &[&str] = &[
-    "a.rs", "b.py", "README.md", "src/lib.rs", "src/net/client.rs", "src/net/upload.go", "out/gen.rs",
-    "src/out/deep.rs", "vendor/x/y.js", "new/one/two.ts", "src", "new", "src/net", "retry.rs", "nested/in.rs",
+    "a.rs",
+    "b.py",
+    "README.md",
+    "src/lib.rs",
+    "src/net/client.rs",
+    "src/net/upload.go",
+    "out/gen.rs",
+    "src/out/deep.rs",
+    "vendor/x/y.js",
+    "new/one/two.ts",
+    "src",
+    "new",
+    "src/net",
+    "retry.rs",
+    "nested/in.rs",
 ];
 
 const IGNORES: &[&str] = &["out/\n", "*.py\n", "", "src/*\n!src/lib.rs\n", "out/\nnew/\n"];
@@ -303,7 +316,10 @@ fn killed_writers_leave_right_answers_and_nothing_else() {
     const ROUNDS: u32 = 200;
     let repo = Repo::new();
     for k in 0..150 {
-        repo.file(format!("src/file{k}.rs"), format!("fn retry{k}() {{ upload{k}(parse_config) }}"));
+        repo.file(
+            format!("src/file{k}.rs"),
+            format!("fn retry{k}() {{ upload{k}(parse_config) }}"),
+        );
     }
     repo.commit("Retry the upload");
     let mut random = 1u64;
@@ -325,7 +341,8 @@ fn killed_writers_leave_right_answers_and_nothing_else() {
         assert_same(&repo, &format!("round {round}"));
     }
     assert!(writer(&repo).wait().unwrap().success());
-    let left: Vec<PathBuf> = fs::read_dir(folder(&repo)).unwrap().flatten().map(|e| e.path()).collect();
+    let left: Vec<PathBuf> =
+        fs::read_dir(folder(&repo)).unwrap().flatten().map(|e| e.path()).collect();
     let ending = |path: &PathBuf| path.extension().unwrap().to_string_lossy().into_owned();
     let mut endings: Vec<String> = left.iter().map(ending).collect();
     endings.sort();
@@ -338,5 +355,7 @@ fn writer(repo: &Repo) -> Child {
 }
 
 fn with_index(repo: &Repo) -> crate::harness::Packer {
-    repo.packer().env("CONTEXT_PACKER_INDEX", "1").env("CONTEXT_PACKER_CACHE", repo.outside().join("cache"))
+    repo.packer()
+        .env("CONTEXT_PACKER_INDEX", "1")
+        .env("CONTEXT_PACKER_CACHE", repo.outside().join("cache"))
 }

@@ -7,6 +7,7 @@
 pub mod apply;
 pub mod ask;
 pub mod baseline;
+pub mod brief;
 pub mod decide;
 pub mod estimate;
 pub mod line;

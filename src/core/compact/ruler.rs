@@ -319,3 +319,44 @@ impl Survivors<'_, '_> {
         self.kept.quotes.extend(found.filter(|quote| self.needs.quotes.contains(quote)));
     }
 }
+
+/// Sums over cuts.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Score {
+    /// How many cuts.
+    pub cuts: usize,
+    /// What went and what there was, in characters; then kept and needed identifiers, all identifiers, edit lines,
+    /// quotes.
+    sums: [(usize, usize); 5],
+    /// Cuts without a lost identifier or edit line.
+    without_loss: usize,
+}
+
+impl Score {
+    /// Adds a cut. Sizes in characters.
+    pub fn add(&mut self, needs: &Needs<'_>, kept: &Needs<'_>, before: usize, after: usize) {
+        let added = [
+            (before.saturating_sub(after), before),
+            (kept.identifiers.len(), needs.identifiers.len()),
+            (kept.all_identifiers.len(), needs.all_identifiers.len()),
+            (kept.edit_lines.len(), needs.edit_lines.len()),
+            (kept.quotes.len(), needs.quotes.len()),
+        ];
+        for (sum, added) in self.sums.iter_mut().zip(added) {
+            *sum = (sum.0 + added.0, sum.1 + added.1);
+        }
+        let is_lossless = added[1].0 == added[1].1 && added[3].0 == added[3].1;
+        self.without_loss += usize::from(is_lossless);
+        self.cuts += 1;
+    }
+
+    /// Reduction, identifiers, all identifiers, edit lines, quotes, cuts without loss; shares in [0, 1].
+    #[must_use]
+    pub fn shares(&self) -> [f64; 6] {
+        let share = |(part, whole): (usize, usize)| {
+            if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+        };
+        let [size, identifiers, all, lines, quotes] = self.sums.map(share);
+        [size, identifiers, all, lines, quotes, share((self.without_loss, self.cuts))]
+    }
+}

@@ -1,6 +1,6 @@
 //! Short spellings of transcripts for the tables of tests.
 
-use super::transcript::{Call, Message, Part, Role, ToolResult};
+use super::transcript::{Argument, Call, Message, Part, Role, ToolResult, Value};
 
 pub(super) fn user(parts: Vec<Part<'_>>) -> Message<'_> {
     Message { role: Role::User, is_meta: false, parts }
@@ -27,4 +27,13 @@ pub(super) fn call<'a>(id: &'a str, tool: &'a str) -> Part<'a> {
 pub(super) fn result<'a>(id: &'a str, text: &'a str) -> Part<'a> {
     let (is_error, is_opaque) = (false, false);
     Part::Result(ToolResult { id: id.into(), text: text.into(), is_error, is_opaque })
+}
+
+pub(super) fn call_with<'a>(id: &'a str, tool: &'a str, texts: &[(&'a str, &'a str)]) -> Part<'a> {
+    let argument = |&(name, text): &(&'a str, &'a str)| Argument {
+        name: name.into(),
+        value: Value::Text(text.into()),
+    };
+    let Part::Call(call) = call(id, tool) else { return Part::Opaque };
+    Part::Call(Call { arguments: texts.iter().map(argument).collect(), ..call })
 }

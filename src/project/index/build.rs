@@ -35,7 +35,12 @@ pub struct Report {
 ///
 /// # Errors
 /// A project that cannot have one, and those of the file system.
-pub(super) fn build(root: &Root, task: &Task<'_>, place: &Place, lock: &Lock) -> Result<Report, Error> {
+pub(super) fn build(
+    root: &Root,
+    task: &Task<'_>,
+    place: &Place,
+    lock: &Lock,
+) -> Result<Report, Error> {
     let old = store::open(place).filter(|old| !is_crowded(old));
     match build_from(root, task, place, lock, old.as_ref()) {
         // The old one has a bad byte that nobody had read yet.
@@ -103,7 +108,8 @@ fn look(
     let mut taken = Vec::with_capacity(paths.len());
     for path in paths.iter() {
         let stamp = stamp::keep(&full_path(&root.path, path), moment);
-        let from = old.and_then(|old| old.paths.find(path).filter(|&at| can_take(old.files[at], stamp)));
+        let from =
+            old.and_then(|old| old.paths.find(path).filter(|&at| can_take(old.files[at], stamp)));
         let file = old.zip(from).map(|(old, at)| old.files[at]);
         let unknown = File { stamp, length: 0, content: Content::Unknown, is_tracked: false };
         files.push(File { is_tracked: tracked.contains(path), ..file.unwrap_or(unknown) });
@@ -184,7 +190,8 @@ fn read_share(
         }
         for &k in to_read.iter().skip(start).take(scan::STRIDE) {
             let mut length = 0;
-            let content = match scan::read(&root.path, paths.get(k), task.max_file_bytes, &mut text) {
+            let content = match scan::read(&root.path, paths.get(k), task.max_file_bytes, &mut text)
+            {
                 Reading::Read => Content::Text(corpus::kind(&text)),
                 Reading::TooLarge => Content::TooLarge,
                 Reading::NotAFile | Reading::Unreadable => Content::Unknown,

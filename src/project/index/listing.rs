@@ -133,7 +133,9 @@ fn look_into(
     for entry in fs::read_dir(&full).ok()?.flatten() {
         let name = entry.file_name();
         let path = child(folder, name.as_bytes());
-        if name == ".gitignore" && tables.watch.ignores.paths.find(entry.path().as_os_str().as_bytes()).is_none() {
+        if name == ".gitignore"
+            && tables.watch.ignores.paths.find(entry.path().as_os_str().as_bytes()).is_none()
+        {
             return None;
         }
         if name == ".git" {
@@ -187,8 +189,8 @@ fn settle(root: &Root, tables: &Tables, listing: &mut Listing) -> Option<()> {
     let mut folders = RealFolders::default();
     listing.added.sort_unstable();
     listing.added.dedup();
-    listing.added.retain(|path| {
-        tables.paths.find(path).is_none() && folders.contain(&root.path, path)
-    });
+    listing
+        .added
+        .retain(|path| tables.paths.find(path).is_none() && folders.contain(&root.path, path));
     (tables.paths.len() + listing.added.len() <= MAX_FILES).then_some(())
 }

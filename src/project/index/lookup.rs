@@ -18,7 +18,12 @@ use crate::project::root::Root;
 use crate::project::scan::{self, Found};
 
 /// Surveys. `None`: not possible with this index; do without.
-pub(super) fn survey(index: &Opened, root: &Root, query: &Query, task: &Task<'_>) -> Option<Survey> {
+pub(super) fn survey(
+    index: &Opened,
+    root: &Root,
+    query: &Query,
+    task: &Task<'_>,
+) -> Option<Survey> {
     let tables = &index.tables;
     let known = tables.past.as_ref().filter(|_| {
         tables.watch.environment == git::environment() && watch::is_same(&tables.watch.settings)
@@ -63,11 +68,7 @@ impl Fields {
         }
         let whole: Option<_> =
             query.identifiers.iter().map(|id| identifiers.find(hash(0, id))).collect();
-        Some(Fields {
-            body: terms(&body)?,
-            identifiers: whole?,
-            suspects,
-        })
+        Some(Fields { body: terms(&body)?, identifiers: whole?, suspects })
     }
 }
 
@@ -121,10 +122,17 @@ impl<'a> Again<'a> {
 const NONE: u32 = u32::MAX;
 
 /// Puts documents from the tables and documents read now in order of their paths, and their counts together.
-fn assemble(tables: &Tables, query: &Query, again: &Again<'_>, found: Found, fields: Fields) -> Corpus {
+fn assemble(
+    tables: &Tables,
+    query: &Query,
+    again: &Again<'_>,
+    found: Found,
+    fields: Fields,
+) -> Corpus {
     let mut corpus = Corpus::new(query);
     let mut places = vec![NONE; tables.paths.len()];
-    let mut fresh = found.counts.into_iter().filter(|(_, counts)| counts.kind != Kind::Binary).peekable();
+    let mut fresh =
+        found.counts.into_iter().filter(|(_, counts)| counts.kind != Kind::Binary).peekable();
     let mut add = |corpus: &mut Corpus, before: Option<&[u8]>| {
         while let Some((at, counts)) =
             fresh.next_if(|(at, _)| before.is_none_or(|path| again.paths[*at] < path))
@@ -143,10 +151,9 @@ fn assemble(tables: &Tables, query: &Query, again: &Again<'_>, found: Found, fie
     }
     add(&mut corpus, None);
     drop(add);
-    for (lists, own) in [
-        (fields.body, &mut corpus.body),
-        (fields.identifiers, &mut corpus.identifiers),
-    ] {
+    for (lists, own) in
+        [(fields.body, &mut corpus.body), (fields.identifiers, &mut corpus.identifiers)]
+    {
         for (list, own) in lists.into_iter().zip(own) {
             merge(&list, &places, own);
         }

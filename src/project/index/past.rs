@@ -42,7 +42,8 @@ pub(super) fn read(
         Some(commits) => commits,
         None => {
             let head = String::from_utf8_lossy(head);
-            let log = git::output(&root.path, &[&LOG[..], &[&history::max_count(), &head]].concat())?;
+            let log =
+                git::output(&root.path, &[&LOG[..], &[&history::max_count(), &head]].concat())?;
             history::entries(&log).iter().map(Loose::of).collect()
         }
     };

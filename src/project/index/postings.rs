@@ -235,7 +235,8 @@ impl<'f> Terms<'f> {
         list.clear();
         loop {
             if let Some(bucket) = self.bucket.as_ref().filter(|b| self.at < b.n_terms) {
-                let key = (self.next_bucket - 1) << REMAINDER_BITS | u64::from(bucket.remainder(self.at));
+                let key =
+                    (self.next_bucket - 1) << REMAINDER_BITS | u64::from(bucket.remainder(self.at));
                 let mut lengths = Bytes(bucket.bytes.get(self.length_at..).ok_or(Corrupt)?);
                 let length = lengths.count().ok_or(Corrupt)?;
                 self.length_at = bucket.bytes.len() - lengths.0.len();

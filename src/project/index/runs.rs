@@ -91,9 +91,15 @@ pub(super) fn n_terms(runs: &[Run]) -> u64 {
 
 /// Terms in order, from a run or from a section of an older index.
 pub(super) enum Source<'s> {
-    Run { bytes: Bytes<'s>, hash: u64 },
+    Run {
+        bytes: Bytes<'s>,
+        hash: u64,
+    },
     /// With the new place of each file, `None` for those that are left out.
-    Old { terms: Terms<'s>, places: &'s [Option<u32>] },
+    Old {
+        terms: Terms<'s>,
+        places: &'s [Option<u32>],
+    },
 }
 
 impl<'s> Source<'s> {

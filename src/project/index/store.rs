@@ -10,9 +10,9 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::Task;
 use super::format::{HEADER_BYTES, Header, hash};
 use super::tables::Tables;
-use super::Task;
 use crate::core::terms::{self, Field};
 use crate::private;
 use crate::project::root::Root;
@@ -136,12 +136,15 @@ pub(super) fn draft(place: &Place, _: &Lock) -> io::Result<(Draft, BufWriter<Fil
     let folder = place.path.parent().unwrap_or(Path::new("."));
     let name = place.path.file_stem().unwrap_or_default();
     for path in fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
-        if is_draft(&path) && path.file_stem().map(Path::new).and_then(Path::file_stem) == Some(name) {
+        if is_draft(&path)
+            && path.file_stem().map(Path::new).and_then(Path::file_stem) == Some(name)
+        {
             let _ = fs::remove_file(&path);
         }
     }
     let path = place.path.with_extension(format!("{}.{DRAFT_ENDING}", std::process::id()));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    let file =
+        OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     Ok((Draft { path }, BufWriter::with_capacity(1 << 18, file)))
 }
 
@@ -209,7 +212,6 @@ fn is_draft(path: &Path) -> bool {
 
 fn has_project(path: &Path) -> bool {
     // An index of another version cannot be read; age will take it.
-    read(path).is_none_or(|index| {
-        Path::new(std::ffi::OsStr::from_bytes(&index.tables.root)).is_dir()
-    })
+    read(path)
+        .is_none_or(|index| Path::new(std::ffi::OsStr::from_bytes(&index.tables.root)).is_dir())
 }

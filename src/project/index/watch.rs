@@ -129,7 +129,9 @@ fn closed_folders(root: &Root) -> Option<HashSet<Vec<u8>>> {
     let others = ["ls-files", "-z", "--others", "--exclude-standard"];
     for args in [&ignored[..], &others] {
         let list = git::output(&root.path, args)?;
-        closed.extend(list.split(|&b| b == 0).filter_map(|p| p.strip_suffix(b"/")).map(<[u8]>::to_vec));
+        closed.extend(
+            list.split(|&b| b == 0).filter_map(|p| p.strip_suffix(b"/")).map(<[u8]>::to_vec),
+        );
     }
     // Submodules: entries of mode 160000.
     let entries = git::output(&root.path, &["ls-files", "-z", "--stage"])?;
@@ -207,7 +209,12 @@ fn above(root: &Path, names: &[&str], top: Option<&Path>) -> Vec<PathBuf> {
     folders.flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
 }
 
-fn finish(mut folders: Vec<(Vec<u8>, u64)>, ignores: Vec<PathBuf>, moment: Moment, watch: &mut Watch) {
+fn finish(
+    mut folders: Vec<(Vec<u8>, u64)>,
+    ignores: Vec<PathBuf>,
+    moment: Moment,
+    watch: &mut Watch,
+) {
     folders.sort_unstable();
     for (path, stamp) in folders {
         watch.folders.push(&path, stamp);
