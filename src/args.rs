@@ -20,6 +20,10 @@ pub enum Command {
     Pack(PackArgs),
     /// Answer a hook of Claude Code; settings come from the environment.
     Hook,
+    /// Compact a transcript, or answer the function hook.
+    Compact(CompactArgs),
+    /// Print what a compaction removed.
+    Restore(String),
     /// Serve agents over the Model Context Protocol.
     Mcp(McpArgs),
     /// Say whether and why the hook would speak.
@@ -42,6 +46,25 @@ pub struct DoctorArgs {
     pub prompt: Option<String>,
     /// As in [`PackArgs`].
     pub root: Option<PathBuf>,
+}
+
+/// `context-packer compact`. What is not given the configuration decides.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CompactArgs {
+    /// A file, or `-` for standard input; for `bench` what is to be measured.
+    pub input: Vec<String>,
+    /// Print the ruler's table.
+    pub bench: bool,
+    /// Standard input is the object of Claude Code's function hook, and the answer goes to standard output.
+    pub host: bool,
+    /// Where the result goes; standard output when absent.
+    pub output: Option<PathBuf>,
+    /// Print the table of decisions in place of the transcript.
+    pub dry_run: bool,
+    /// The decisions as JSON in place of the transcript.
+    pub json: bool,
+    /// Settings given as flags, without the dashes.
+    pub settings: Vec<(&'static str, String)>,
 }
 
 /// `context-packer index`.
@@ -142,6 +165,39 @@ const HOOK: Subcommand = Subcommand {
     flags: &[],
 };
 
+const COMPACT: Subcommand = Subcommand {
+    name: "compact",
+    positional: "FILE|- | bench DIR...",
+    about: "make a transcript smaller without rewording it",
+    flags: &[
+        option("host", "NAME", "answer a host's hook; claude-code"),
+        option("output", "FILE", "write the transcript there (default: standard output)")
+            .short('o'),
+        flag("dry-run", "print what would become of each call"),
+        flag("json", "print the decisions as JSON"),
+        option("policy", "NAME", "local (default), jev or jev-seed"),
+        option("target", "SHARE", "share of the size to remove (default 0.5)"),
+        option("min-reduction", "SHARE", "refuse to remove less (default 0.25)"),
+        option("preserve-recent-messages", "N", "newest messages that stay (default 6)"),
+        option("preserve-recent-calls", "N", "newest calls that stay (default 4)"),
+        option("keep-threshold", "SCORE", "jev-seed: scores from here up stay (default 0.5)"),
+        option("keep-result-threshold", "SCORE", "jev: results below may go (default 0.15)"),
+        option("keep-call-threshold", "SCORE", "jev: calls below may go (default 0.05)"),
+        option("max-state-tokens", "N", "ceiling of the state for a model (default 25000)"),
+        option("max-request-tokens", "N", "ceiling of a request to a model (default 30000)"),
+        option("truncate-head-chars", "N", "what stays of a result given up (default 300)"),
+        option("goal", "TEXT", "what the work is about, for a model (default: last prompts)"),
+        option("archive", "BOOL", "keep what goes, for restore (default true)"),
+    ],
+};
+
+const RESTORE: Subcommand = Subcommand {
+    name: "restore",
+    positional: "ID",
+    about: "print a tool result that a compaction removed",
+    flags: &[],
+};
+
 const MCP: Subcommand = Subcommand {
     name: "mcp",
     positional: "",
@@ -167,7 +223,7 @@ const INDEX: Subcommand = Subcommand {
     flags: &[ROOT, flag("quiet", "say nothing")],
 };
 
-const SUBCOMMANDS: &[&Subcommand] = &[&PACK, &HOOK, &MCP, &DOCTOR, &INDEX];
+const SUBCOMMANDS: &[&Subcommand] = &[&PACK, &COMPACT, &RESTORE, &HOOK, &MCP, &DOCTOR, &INDEX];
 
 /// Reads the command line, program name first.
 ///
@@ -193,6 +249,8 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
     }
     match subcommand.name {
         "pack" => pack(&given).map(Command::Pack),
+        "compact" => compact(&given).map(Command::Compact),
+        "restore" => given.rest().map(Command::Restore).context("restore needs the id of a note"),
         "hook" => Ok(Command::Hook),
         "mcp" => Ok(Command::Mcp(McpArgs { root: given.path("root") })),
         "doctor" => {
@@ -217,6 +275,33 @@ fn pack(given: &Given) -> Result<PackArgs> {
         estimate: given.has("estimate"),
         json: given.has("json"),
     })
+}
+
+fn compact(given: &Given) -> Result<CompactArgs> {
+    let host = given.text("host")?;
+    if let Some(other) = host.as_deref().filter(|host| *host != "claude-code") {
+        bail!("--host is claude-code, but got {other:?}");
+    }
+    let settings = COMPACT.flags.iter().map(|flag| flag.long);
+    let settings = settings.filter(|name| !matches!(*name, "host" | "output" | "dry-run" | "json"));
+    let settings = settings.filter_map(|name| Some((name, given.text(name).transpose()?)));
+    let bench = given.positionals.first().is_some_and(|first| first == "bench");
+    let args = CompactArgs {
+        input: given.positionals[usize::from(bench)..].to_vec(),
+        bench,
+        host: host.is_some(),
+        output: given.path("output"),
+        dry_run: given.has("dry-run"),
+        json: given.has("json"),
+        settings: settings.map(|(name, value)| Ok((name, value?))).collect::<Result<_>>()?,
+    };
+    if !args.host && args.input.is_empty() {
+        bail!("compact needs a transcript: context-packer compact FILE, or - for standard input");
+    }
+    if !bench && args.input.len() > 1 {
+        bail!("compact takes one transcript, but got {}", args.input.len());
+    }
+    Ok(args)
 }
 
 fn index(given: &Given) -> Result<IndexArgs> {

@@ -3,6 +3,8 @@
 //! Every setting is one [`Number`] or one function here, with its unit, range and sources. Nothing below `cmd`
 //! reads the environment. Keys (`TYPESAFE_API_KEY` …) are read where they are used, by name, never logged.
 
+pub mod compact;
+
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};

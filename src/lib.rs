@@ -22,6 +22,7 @@
 
 pub mod args;
 pub mod cmd;
+pub mod compact;
 pub mod config;
 pub mod core;
 pub mod hook;
@@ -31,3 +32,4 @@ pub mod pack;
 pub mod private;
 pub mod project;
 pub mod render;
+pub mod transcript;

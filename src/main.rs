@@ -36,6 +36,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Version => print(&format!("context-packer {}\n", env!("CARGO_PKG_VERSION"))),
         Command::Pack(args) => cmd::pack::run(&args, &progress()),
         Command::Mcp(args) => cmd::mcp::run(args),
+        Command::Compact(args) => cmd::compact::run(&args),
+        Command::Restore(id) => cmd::compact::restore(&id),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Index(args) => cmd::index::run(&args),
         Command::Hook => {

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 
 use crate::config::{self, Environment};
-use crate::hook::{Reply, journal, start, submit, wire};
+use crate::hook::{Reply, brief, journal, start, submit, wire};
 use crate::private;
 use crate::project::index;
 
@@ -43,6 +43,7 @@ fn reply(environment: Environment<'_>) -> Reply {
     match input.hook_event_name.as_deref() {
         // Older hosts do not name the event; a prompt is what we are asked for most.
         None | Some("UserPromptSubmit") => submit::handle(input, environment),
+        Some("PreCompact") => brief::before_summary(&input),
         Some("SessionStart") => start::handle(&input, environment),
         Some(other) => Reply::failed(format!("hook event {other:?} is not one of ours")),
     }

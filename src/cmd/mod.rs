@@ -1,5 +1,7 @@
 //! One file per subcommand: wiring only. Reads settings, calls the edges and the core, renders.
 
+pub mod compact;
+pub mod compact_bench;
 pub mod doctor;
 pub mod hook;
 pub mod index;

@@ -5,6 +5,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod bm25;
+pub mod compact;
 pub mod corpus;
 pub mod fuse;
 pub mod history;

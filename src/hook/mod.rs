@@ -3,6 +3,9 @@
 //! A handler returns a [`Reply`]: an output or none, and what went wrong. It cannot return an error, so a hook cannot
 //! break the person's turn: trouble is silence and a line in the log.
 
+pub mod brief;
+pub mod compact;
+mod compact_wire;
 pub mod journal;
 pub mod prompt;
 pub mod session;

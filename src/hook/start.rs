@@ -1,9 +1,9 @@
 //! `SessionStart`: after a compaction the conversation no longer holds the list of files, so it may be said again.
 //!
-//! Adds nothing to the conversation, and forgets nothing at any other start.
+//! After a summary it adds what summaries lose; see [`brief`]. At any other start it adds and forgets nothing.
 
 use super::session::Session;
-use super::{Reply, wire};
+use super::{Reply, brief, wire};
 use crate::config::Environment;
 use crate::private;
 
@@ -15,6 +15,9 @@ pub fn handle(input: &wire::Input, environment: Environment<'_>) -> Reply {
         (is_compacted, &input.session_id, private::folder(environment))
     {
         Session::open(&folder, id).forget();
+    }
+    if is_compacted {
+        return brief::after_summary(input);
     }
     Reply::silent()
 }

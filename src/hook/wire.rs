@@ -11,6 +11,8 @@ pub struct Input {
     pub session_id: Option<String>,
     /// The session's working directory.
     pub cwd: Option<String>,
+    /// The file that holds the conversation; it may not exist yet.
+    pub transcript_path: Option<std::path::PathBuf>,
     /// `UserPromptSubmit`: what was typed, or what a machine wrote in its place.
     pub prompt: Option<String>,
     /// `UserPromptSubmit`: who wrote the prompt; declared by 2.1.287 and later, rarely sent. `SessionStart`: what
@@ -50,4 +52,13 @@ pub fn prompt_output(context: &str, notice: Option<&str>) -> serde_json::Result<
     let specific =
         SpecificOutput { hook_event_name: "UserPromptSubmit", additional_context: context };
     serde_json::to_string(&Output { system_message: notice, hook_specific_output: specific })
+}
+
+/// One JSON object that adds context at the start of a session.
+///
+/// # Errors
+/// None in practice: strings always have a JSON form.
+pub fn start_output(context: &str) -> serde_json::Result<String> {
+    let specific = SpecificOutput { hook_event_name: "SessionStart", additional_context: context };
+    serde_json::to_string(&Output { system_message: None, hook_specific_output: specific })
 }

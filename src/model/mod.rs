@@ -6,6 +6,7 @@
 //! of an output, a log or an error: see [`secret::Secret`].
 
 pub mod batch;
+pub mod calls;
 pub mod client;
 pub mod error;
 pub mod estimate;

@@ -3,6 +3,8 @@
 #![allow(unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 mod cli;
+mod compact;
+mod compact_properties;
 #[allow(dead_code)] // Used by the program of the same name as well.
 #[path = "../fake/mod.rs"]
 mod fake;

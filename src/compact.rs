@@ -1,0 +1,119 @@
+//! A whole compaction: settings and a transcript in, edits and a log out. Puts the core, the archive and a model together.
+//!
+//! The parts are plain functions of [`crate::core::compact`], re-exported here.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+pub use crate::core::compact::*;
+
+use crate::config::compact::{CompactSettings, Policy};
+use crate::render;
+use crate::transcript::archive::{self, Removed};
+use crate::transcript::state_wire::RENDER;
+use ask::{Answers, AskOptions, Asker, ask};
+use decide::{RankOptions, by_rank, by_threshold};
+use local::{local, original_size, pinned_only, settled};
+use pair::{Pairing, pair};
+use plan::Plan;
+use question::Wording;
+use run::{Compaction, Refusal, finish};
+use transcript::Transcript;
+
+/// A compaction with its log.
+#[derive(Debug)]
+pub struct Compacted {
+    /// What to change.
+    pub compaction: Compaction,
+    /// Lines for a debug log.
+    pub log: Vec<String>,
+    /// What a model had to do with it; empty without one. Ends the line that the person sees.
+    pub model_note: String,
+}
+
+/// Compacts a transcript. With an archive folder, what goes is written there first. `asker` is needed by the
+/// policies that ask a model. O(bytes).
+///
+/// # Errors
+/// Why nothing is changed.
+pub fn compact(
+    transcript: &Transcript<'_>,
+    settings: &CompactSettings,
+    archive_folder: Option<&Path>,
+    asker: Option<&dyn Asker>,
+) -> Result<Compacted, Refusal> {
+    let pairing = pair(transcript);
+    let (plan, model_note) = match settings.policy {
+        Policy::Local => (local(transcript, &pairing, &settings.local), String::new()),
+        Policy::Jev | Policy::JevSeed => asked(transcript, &pairing, settings, asker)?,
+    };
+    let archived = archived(&pairing, &plan, archive_folder);
+    let compaction = finish(transcript, &pairing, plan, &archived, settings.min_reduction)?;
+    let log = vec![render::compact::decisions(&pairing, &compaction.plan)];
+    Ok(Compacted { compaction, log, model_note })
+}
+
+/// The plan of a policy that asks a model, and what the person is told about it.
+fn asked(
+    transcript: &Transcript<'_>,
+    pairing: &Pairing<'_, '_>,
+    settings: &CompactSettings,
+    asker: Option<&dyn Asker>,
+) -> Result<(Plan, String), Refusal> {
+    let no_key = || Refusal::Model("no key for Jev: set TYPESAFE_API_KEY".to_owned());
+    let asker = asker.ok_or_else(no_key)?;
+    let is_seed = settings.policy == Policy::JevSeed;
+    let settled = match is_seed {
+        true => pinned_only(transcript, pairing, settings.local.pin),
+        false => settled(transcript, pairing, settings.local.pin),
+    };
+    let options = AskOptions {
+        wording: if is_seed { Wording::Seed } else { Wording::Criteria },
+        max_state_tokens: settings.max_state_tokens,
+        max_request_tokens: settings.max_request_tokens,
+        recent_messages: settings.local.pin.recent_messages,
+        goal: settings.goal.as_deref(),
+    };
+    let answers = ask(transcript, pairing, &settled, &options, RENDER, asker);
+    let answers = answers.map_err(Refusal::Model)?;
+    let Answers { scores, stage, state_tokens, requests } = answers;
+    let note = format!("; state ~{state_tokens} tokens ({stage}) in {requests} request(s)");
+    let head = settings.truncate_head_chars;
+    if is_seed {
+        let threshold = settings.keep_threshold;
+        return Ok((by_threshold(pairing, settled, &scores, threshold, head), note));
+    }
+    let size = original_size(transcript) as f64;
+    let rank = RankOptions {
+        goal: (size * (1.0 - settings.local.target)) as usize,
+        enough: (size * (1.0 - settings.min_reduction)) as usize,
+        result_threshold: settings.keep_result_threshold,
+        call_threshold: settings.keep_call_threshold,
+        head_chars: head,
+    };
+    Ok(match by_rank(transcript, pairing, settled, &scores, rank) {
+        Some(plan) => (plan, note),
+        None => {
+            (local(transcript, pairing, &settings.local), note + ", kept nothing: local policy")
+        }
+    })
+}
+
+/// Writes what the plan removes; the id of each result that the archive now has. Without a folder, and when it cannot
+/// be written, no result has one, and no note promises a way back.
+fn archived(pairing: &Pairing<'_, '_>, plan: &Plan, folder: Option<&Path>) -> Vec<Option<String>> {
+    let none = vec![None; pairing.pairs.len()];
+    let Some(folder) = folder else { return none };
+    let changed = || pairing.pairs.iter().zip(&plan.decisions).map(|(p, d)| (p, d.is_change()));
+    let removed: Vec<Removed<'_>> = changed()
+        .filter(|(_, is_change)| *is_change)
+        .map(|(p, _)| Removed { tool: &p.call.tool, text: &p.result.text })
+        .collect();
+    if archive::store(folder, &removed, SystemTime::now()).is_err() {
+        return none;
+    }
+    let id = |(pair, is_change): (&pair::Pair<'_, '_>, bool)| {
+        is_change.then(|| archive::id(&pair.result.text))?
+    };
+    changed().map(id).collect()
+}

@@ -1,0 +1,107 @@
+//! Numbers for tokens: every distinctive token of a transcript gets a small integer, so that sets are arrays.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::line::without_number;
+use super::token::each_token;
+
+/// The tokens met so far; ids are 0, 1, … in the order of first sight.
+#[derive(Debug, Default)]
+pub(super) struct Lexicon<'t> {
+    ids: HashMap<&'t str, u32, BuildHasherDefault<FxHasher>>,
+    /// For each token, the number of the line that had it last.
+    last_line: Vec<u32>,
+    line: u32,
+}
+
+impl<'t> Lexicon<'t> {
+    pub(super) fn id(&mut self, token: &'t str) -> u32 {
+        let next = self.ids.len() as u32;
+        let id = *self.ids.entry(token).or_insert(next);
+        if id == next {
+            self.last_line.push(0);
+        }
+        id
+    }
+
+    /// How many tokens there are; every id is below.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The tokens of a text, line by line, without those that a line repeats.
+    pub(super) fn lines(&mut self, text: &'t str, is_result: bool) -> Lines<'t> {
+        let mut lines = Lines { lines: Vec::new(), ends: Vec::new(), tokens: Vec::new() };
+        for line in text.split('\n') {
+            self.line += 1;
+            let bare = if is_result { without_number(line) } else { line };
+            each_token(bare, |token| {
+                let id = self.id(token);
+                if self.last_line[id as usize] != self.line {
+                    self.last_line[id as usize] = self.line;
+                    lines.tokens.push(id);
+                }
+            });
+            lines.lines.push(line);
+            lines.ends.push(lines.tokens.len() as u32);
+        }
+        lines
+    }
+}
+
+/// A text as lines with their tokens.
+#[derive(Debug)]
+pub(super) struct Lines<'t> {
+    /// The lines, without line feeds; at least one.
+    pub(super) lines: Vec<&'t str>,
+    ends: Vec<u32>,
+    /// The tokens of all lines, in order.
+    pub(super) tokens: Vec<u32>,
+}
+
+impl Lines<'_> {
+    /// The distinct tokens of a line.
+    pub(super) fn tokens_of(&self, line: usize) -> &[u32] {
+        let start = if line == 0 { 0 } else { self.ends[line - 1] };
+        &self.tokens[start as usize..self.ends[line] as usize]
+    }
+}
+
+/// The multiply-and-rotate hash of the Rust compiler: tokens come from a local file, so no defence against
+/// chosen collisions is needed, and the default hasher took a third of the selector's time.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct FxHasher(u64);
+
+/// The multiplier of rustc-hash 1.x.
+const FX_MULTIPLIER: u64 = 0x51_7c_c1_b7_27_22_0a_95;
+
+impl FxHasher {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(FX_MULTIPLIER);
+    }
+}
+
+impl Hasher for FxHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.add(u64::from_le_bytes(*word));
+        }
+        for &byte in rest {
+            self.add(u64::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.add(u64::from(word));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.add(word);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,110 @@
+//! The policy that needs no model: pins, exact rules, then the line selector down to a target size.
+
+use super::mark::{self, original_chars};
+use super::pair::Pairing;
+use super::pin::{PinOptions, pinned};
+use super::plan::{Decision, Plan, Reason};
+use super::rules::exact_rules;
+use super::select::{NoteCost, select};
+use super::stub::stubs;
+use super::transcript::{Part, Transcript, Value, char_count};
+use super::weights::Weights;
+
+/// What the policy `local` may be told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LocalOptions {
+    /// What is never touched.
+    pub pin: PinOptions,
+    /// Share of the original size to remove, in [0, 1).
+    pub target: f64,
+    /// How lines are weighed.
+    pub weights: Weights,
+}
+
+impl LocalOptions {
+    /// Half of the size goes; the newest 6 messages and 4 calls stay. With the 12 calls of the reference the kept share of
+    /// quotes at half the size falls by 5 points (development split): the recent lines that matter are kept anyway.
+    pub const DEFAULT: LocalOptions = LocalOptions {
+        pin: PinOptions { recent_messages: 6, recent_calls: 4, protect: true },
+        target: 0.5,
+        weights: Weights::DEFAULT,
+    };
+}
+
+/// Length of a note with sizes of five digits and an id, and of a gap line of three digits, in characters.
+pub const NOTE_COST: NoteCost = NoteCost { head: 105, gap: 25 };
+
+/// The plan of the policy `local`. O(bytes + lines × log lines).
+#[must_use]
+pub fn local(
+    transcript: &Transcript<'_>,
+    pairing: &Pairing<'_, '_>,
+    options: &LocalOptions,
+) -> Plan {
+    let decided = settled(transcript, pairing, options.pin);
+    let goal = (original_size(transcript) as f64 * (1.0 - options.target)) as usize;
+    let stubs = match transcript.chars() > goal {
+        true => stubs_of(pairing, &decided),
+        false => vec![Vec::new(); decided.len()],
+    };
+    let decided = select(transcript, pairing, &decided, &stubs, goal, &options.weights, NOTE_COST);
+    let decision = |(decided, stubs): (Option<Decision>, Vec<usize>)| {
+        let decided = decided.unwrap_or_else(|| Decision::keep(Reason::Whole));
+        Decision { stubs, ..decided }
+    };
+    Plan { decisions: decided.into_iter().zip(stubs).map(decision).collect() }
+}
+
+/// The arguments that go: not those of pinned calls.
+fn stubs_of(pairing: &Pairing<'_, '_>, decided: &[Option<Decision>]) -> Vec<Vec<usize>> {
+    let is_fixed = decided.iter().map(|decision| {
+        decision.as_ref().is_some_and(|d| matches!(d.reason, Reason::Recent | Reason::Protected))
+    });
+    stubs(&pairing.pairs, &is_fixed.collect::<Vec<_>>())
+}
+
+/// What pins and exact rules settle, the same for every policy.
+#[must_use]
+pub fn settled(
+    transcript: &Transcript<'_>,
+    pairing: &Pairing<'_, '_>,
+    pin: PinOptions,
+) -> Vec<Option<Decision>> {
+    let pins = pinned(transcript, pairing, pin);
+    let is_fixed: Vec<bool> = pins.iter().map(Option::is_some).collect();
+    let rules = exact_rules(&pairing.pairs, &is_fixed);
+    pins.into_iter().zip(rules).map(|(pin, rule)| pin.map(Decision::keep).or(rule)).collect()
+}
+
+/// What pins settle.
+#[must_use]
+pub fn pinned_only(
+    transcript: &Transcript<'_>,
+    pairing: &Pairing<'_, '_>,
+    pin: PinOptions,
+) -> Vec<Option<Decision>> {
+    let pins = pinned(transcript, pairing, pin);
+    pins.into_iter().map(|pin| pin.map(Decision::keep)).collect()
+}
+
+/// Characters that the transcript would have if nothing had ever been cut: a target is a share of these, so that
+/// compacting twice is compacting once.
+#[must_use]
+pub fn original_size(transcript: &Transcript<'_>) -> usize {
+    let cut = transcript.parts().filter_map(|(_, _, part)| match part {
+        Part::Result(result) => Some((&result.text, original_chars(&result.text)?)),
+        Part::Text(text) => Some((text, mark::dropped_chars(text)?)),
+        _ => None,
+    });
+    let stubbed = transcript.parts().filter_map(|(_, _, part)| match part {
+        Part::Call(call) => Some(call.arguments.iter()),
+        _ => None,
+    });
+    let stubbed = stubbed.flatten().filter_map(|argument| match &argument.value {
+        Value::Text(text) => Some((text, original_chars(text)?)),
+        _ => None,
+    });
+    cut.chain(stubbed).fold(transcript.chars(), |size, (text, original)| {
+        size.saturating_add(original).saturating_sub(char_count(text))
+    })
+}

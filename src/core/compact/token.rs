@@ -1,0 +1,166 @@
+//! Distinctive tokens: the paths, identifiers and hashes of a line by which an agent refers to things.
+//!
+//! One pass over the bytes of a line; no allocation besides the caller's list. Plain words are not reported.
+
+/// Shortest identifier looked at; shorter ones are words.
+const MIN_IDENTIFIER: usize = 6;
+/// Shortest and longest run of hexadecimal digits that counts as a hash: git's abbreviated and full object names.
+const HASH: std::ops::RangeInclusive<usize> = 7..=40;
+/// Shortest name that is distinctive by its shape; measured together with the selector.
+const MIN_NAME: usize = 8;
+/// Shortest path that is distinctive (`a/b.rs`).
+const MIN_PATH: usize = 6;
+
+/// Calls `found` for every distinctive token of a line, in order, without dots at its ends. O(bytes).
+pub fn each_token<'t>(line: &'t str, mut found: impl FnMut(&'t str)) {
+    let bytes = line.as_bytes();
+    let (mut at, mut no_path_until) = (0, 0);
+    while at < bytes.len() {
+        let end = match token_end(line, at, &mut no_path_until) {
+            Some(end) => end,
+            None => {
+                at += char_len(bytes[at]);
+                continue;
+            }
+        };
+        let token = &line[at..end];
+        if is_distinctive(token) {
+            found(token.trim_matches('.'));
+        }
+        at = end;
+    }
+}
+
+/// The end of the token that starts here. A path wins over an identifier, an identifier over a hash.
+fn token_end(line: &str, at: usize, no_path_until: &mut usize) -> Option<usize> {
+    let bytes = line.as_bytes();
+    if at >= *no_path_until {
+        match path_end(line, at) {
+            Ok(end) => return Some(end),
+            Err(until) => *no_path_until = until.max(at + 1),
+        }
+    }
+    let name = run(bytes, at, |b| b.is_ascii_alphanumeric() || b == b'_');
+    if name - at >= MIN_IDENTIFIER && !bytes[at].is_ascii_digit() {
+        return Some(name);
+    }
+    hash_end(line, at)
+}
+
+/// `(segment/)+ segment`: the end of the longest path from here, or up to where no path can start.
+fn path_end(line: &str, at: usize) -> Result<usize, usize> {
+    let bytes = line.as_bytes();
+    let first = segment_end(line, at, true);
+    if first == at || bytes.get(first) != Some(&b'/') {
+        return Err(first);
+    }
+    let (mut slash, mut best) = (first, None);
+    loop {
+        let last = segment_end(line, slash + 1, false);
+        if last > slash + 1 {
+            best = Some(last);
+        }
+        let next = segment_end(line, slash + 1, true);
+        if next == slash + 1 || bytes.get(next) != Some(&b'/') {
+            // Where this chain has no last segment, one that starts later in it has none either.
+            return best.ok_or(slash);
+        }
+        slash = next;
+    }
+}
+
+/// The end of a run of characters of file names. Only folders may hold a `~`.
+fn segment_end(line: &str, at: usize, is_folder: bool) -> usize {
+    let bytes = line.as_bytes();
+    let mut end = at;
+    while let Some(&byte) = bytes.get(end) {
+        if byte.is_ascii() {
+            let fits = byte.is_ascii_alphanumeric() || b"_.@-".contains(&byte);
+            if !(fits || is_folder && byte == b'~') {
+                break;
+            }
+            end += 1;
+        } else {
+            match line[end..].chars().next() {
+                Some(c) if c.is_alphanumeric() => end += c.len_utf8(),
+                _ => break,
+            }
+        }
+    }
+    end
+}
+
+/// The end of a hash that is a word of its own.
+fn hash_end(line: &str, at: usize) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    if !is_hex(bytes[at]) || line[..at].chars().next_back().is_some_and(is_word) {
+        return None;
+    }
+    let end = run(bytes, at, is_hex);
+    let is_whole = !line[end..].chars().next().is_some_and(is_word);
+    (is_whole && HASH.contains(&(end - at))).then_some(end)
+}
+
+fn run(bytes: &[u8], at: usize, fits: impl Fn(u8) -> bool) -> usize {
+    bytes[at..].iter().position(|&b| !fits(b)).map_or(bytes.len(), |n| at + n)
+}
+
+/// A letter, a digit or an underscore, of any script.
+pub(super) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn char_len(first: u8) -> usize {
+    match first {
+        0..=0xBF => 1,
+        0xC0..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xFF => 4,
+    }
+}
+
+/// A path, a hash of seven, or a name of eight or more with an inner underscore, a digit or camel case.
+fn is_distinctive(token: &str) -> bool {
+    let chars = token.chars().count();
+    if token.contains('/') {
+        return chars >= MIN_PATH;
+    }
+    let has_digit = token.chars().any(char::is_numeric);
+    if chars < MIN_NAME {
+        let is_hex = token.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let has_letter = token.bytes().any(|b| b.is_ascii_alphabetic());
+        return chars == *HASH.start() && is_hex && has_digit && has_letter;
+    }
+    let is_camel = |w: &[u8]| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase();
+    token.trim_matches('_').contains('_') || has_digit || token.as_bytes().windows(2).any(is_camel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: &[&str]) {
+        let mut tokens = Vec::new();
+        each_token(line, |token| tokens.push(token));
+        assert_eq!(tokens, expected, "{line:?}");
+    }
+
+    #[test]
+    fn paths_identifiers_and_hashes() {
+        check("see src/core/mod.rs.", &["src/core/mod.rs"]);
+        check("/usr/bin/env python3", &["usr/bin/env"]);
+        check("a//b c/ ~/x/y~ ~/home/file.txt", &["~/home/file.txt"]);
+        check("fn read_config(maxTokens: usize)", &["read_config", "maxTokens"]);
+        check("plain words only, sentences", &[]);
+        check("commit 1a2b3c4 by 0123456 abcdef0", &["1a2b3c4", "abcdef0"]);
+        check("9abcdef_gh", &["abcdef_gh"]);
+        check("largé_name/ünï.rs", &["largé_name/ünï.rs"]);
+    }
+
+    #[test]
+    fn long_runs_without_a_token_stay_linear() {
+        let line = format!("{}/ {}", "-".repeat(200_000), "~/".repeat(100_000));
+        check(&line, &[]);
+    }
+}

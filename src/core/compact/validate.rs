@@ -1,0 +1,114 @@
+//! The last check before an answer leaves: a compacted transcript must be one that the model's API accepts, and one in
+//! which nothing was reworded. A violation means that nothing is changed at all.
+
+use std::fmt;
+
+use super::apply::{Change, Edit};
+use super::mark;
+use super::pair::pair;
+use super::transcript::{Part, Place, Transcript};
+
+/// A broken invariant; which message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Violation {
+    /// What is broken.
+    pub rule: &'static str,
+    /// The message it is broken in.
+    pub message: usize,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in message {}", self.rule, self.message)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Holds the edited transcript against the original. O(bytes).
+///
+/// # Errors
+/// The first broken invariant: pairs stay pairs, texts stay, results only lose lines, nothing grows.
+pub fn validate(
+    before: &Transcript<'_>,
+    after: &Transcript<'_>,
+    edits: &[Edit],
+) -> Result<(), Violation> {
+    for edit in edits {
+        let part = before.messages.get(edit.at.message).and_then(|m| m.parts.get(edit.at.part));
+        check_edit(edit, part)?;
+    }
+    let (old, new) = (pair(before), pair(after));
+    let dropped = edits.iter().filter(|edit| matches!(edit.change, Change::Note(_))).count();
+    if old.pairs.len() != new.pairs.len() + dropped || old.irregular.len() != new.irregular.len() {
+        return Err(violation("a call lost its result", Place { message: 0, part: 0 }));
+    }
+    if after.chars() > before.chars() {
+        return Err(violation("the transcript grew", Place { message: 0, part: 0 }));
+    }
+    Ok(())
+}
+
+fn check_edit(edit: &Edit, part: Option<&Part<'_>>) -> Result<(), Violation> {
+    match (&edit.change, part) {
+        (Change::Text(new), Some(Part::Result(old))) => {
+            let is_allowed = !old.is_opaque && !mark::is_tombstone(&old.text);
+            if !is_allowed {
+                return Err(violation("a result that must stay was cut", edit.at));
+            }
+            if new.is_empty() || !is_subsequence(&old.text, new) {
+                return Err(violation("a result was reworded", edit.at));
+            }
+            Ok(())
+        }
+        (Change::Drop, Some(Part::Result(_) | Part::Thinking)) => Ok(()),
+        (Change::Note(_) | Change::Arguments(_), Some(Part::Call(_))) => Ok(()),
+        _ => Err(violation("a text was touched", edit.at)),
+    }
+}
+
+fn violation(rule: &'static str, at: Place) -> Violation {
+    Violation { rule, message: at.message }
+}
+
+/// Whether a cut result is its note, lines of the original in order, and gap lines that count what is missing
+/// between them. The last kept line may be the start of one.
+fn is_subsequence(old: &str, new: &str) -> bool {
+    let mut old = old.split('\n').peekable();
+    let mut lines = new.split('\n').skip(1).peekable();
+    while let Some(line) = lines.next() {
+        if old.next_if_eq(&line).is_some() {
+            continue;
+        }
+        let is_last = lines.peek().is_none_or(|next| mark::gap_lines(next).is_some());
+        if is_last && old.next_if(|old| old.starts_with(line)).is_some() {
+            continue;
+        }
+        let Some(omitted) = mark::gap_lines(line) else { return false };
+        if omitted == 0 || old.by_ref().take(omitted).count() < omitted {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(new: &str, expected: bool) {
+        assert_eq!(is_subsequence("one\ntwo\nthree\nfour", new), expected, "{new:?}");
+    }
+
+    #[test]
+    fn only_whole_lines_in_order_pass() {
+        check("note", true);
+        check("note\none\ntwo", true);
+        check("note\none\n[… 2 lines omitted …]\nfour", true);
+        check("note\n[… 1 line omitted …]\ntwo\nth\n[… 1 line omitted …]", true);
+        check("note\n[… 2 lines omitted …]\ntwo", false);
+        check("note\none\nthree", false);
+        check("note\nONE", false);
+        check("note\n[… 9 lines omitted …]", false);
+    }
+}

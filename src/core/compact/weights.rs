@@ -1,0 +1,72 @@
+//! The numbers of the line selector, in one place.
+
+/// What the line selector weighs. All of it is plain arithmetic; `select` says how the numbers combine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// Prior of every line.
+    pub prior: f64,
+    /// Added prior of a result that was just seen.
+    pub recency: f64,
+    /// After so many calls that is down to 1/e.
+    pub recency_decay_calls: f64,
+    /// Added prior of a result about a file that a call has just named.
+    pub file_recency: f64,
+    /// Added prior of the start of a result.
+    pub head: f64,
+    /// After so many characters that is down to 1/e.
+    pub head_decay_chars: f64,
+    /// Worth of every line.
+    pub base: f64,
+    /// Worth of a line with a token that was just used.
+    pub used: f64,
+    /// After so many calls that is down to 1/e.
+    pub used_decay_calls: f64,
+    /// Tokens in more lines than this say nothing.
+    pub used_max_lines: u32,
+    /// Share of that worth that goes to the lines near by.
+    pub near: f64,
+    /// How many lines are near by, on either side.
+    pub near_lines: usize,
+    /// Worth of a line that opens a definition.
+    pub definition: f64,
+    /// Worth of a line of a command's output that names a failure.
+    pub failure: f64,
+    /// At most so many new tokens of a line count.
+    pub max_new_tokens: usize,
+    /// Factor for each kept line close by, at most twice.
+    pub contiguity: f64,
+    /// How many lines are close by, on either side.
+    pub close_lines: usize,
+    /// Characters added to a line's length before its value is divided by it.
+    pub overhead_chars: f64,
+    /// A result that keeps this share of its lines or more stays whole.
+    pub whole_share: f64,
+}
+
+impl Weights {
+    /// The published baseline of the ruler: `bench` compares with it.
+    pub const REFERENCE: Weights = Weights {
+        prior: 0.3,
+        recency: 3.0,
+        recency_decay_calls: 50.0,
+        file_recency: 0.7,
+        head: 1.0,
+        head_decay_chars: 1500.0,
+        base: 0.15,
+        used: 1.0,
+        used_decay_calls: 100.0,
+        used_max_lines: 60,
+        near: 0.7,
+        near_lines: 4,
+        definition: 0.3,
+        failure: 0.5,
+        max_new_tokens: 3,
+        contiguity: 1.6,
+        close_lines: 2,
+        overhead_chars: 12.0,
+        whole_share: 0.95,
+    };
+
+    /// What the policy `local` uses.
+    pub const DEFAULT: Weights = Weights { whole_share: 1.0, ..Weights::REFERENCE };
+}

@@ -1,0 +1,96 @@
+//! A compaction in words: the table of a dry run, the line of decisions for a log, the last line for the person.
+
+use std::fmt::Write as _;
+
+use crate::core::compact::pair::{Pair, Pairing};
+use crate::core::compact::plan::{Decision, Outcome, Plan, Scores};
+use crate::core::compact::run::Stats;
+use crate::core::compact::transcript::char_count;
+
+/// Longest tool name in a table, in characters.
+const TOOL_WIDTH: usize = 18;
+
+/// The word for what becomes of a pair, as in the seed's log.
+pub(super) fn outcome(decision: &Decision) -> &'static str {
+    match (&decision.outcome, decision.scores) {
+        (Outcome::Keep, _) => "keep",
+        (Outcome::Excerpt(_), None) => "excerpt",
+        (Outcome::Excerpt(_), Some(_)) => "drop_result",
+        (Outcome::DropCall, _) => "drop_call",
+    }
+}
+
+/// Pairs with their decisions, in the order of their calls.
+pub(super) fn by_call<'p, 't, 'a>(
+    pairing: &'p Pairing<'t, 'a>,
+    plan: &'p Plan,
+) -> Vec<(&'p Pair<'t, 'a>, &'p Decision)> {
+    let mut rows: Vec<_> = pairing.pairs.iter().zip(&plan.decisions).collect();
+    rows.sort_by_key(|(pair, _)| pair.number);
+    rows
+}
+
+/// `decisions: t3:Read:excerpt/selected t4:Bash:drop_call/call=0.31/result=0.12 …`; what is kept whole is left out.
+#[must_use]
+pub fn decisions(pairing: &Pairing<'_, '_>, plan: &Plan) -> String {
+    let mut line = String::from("decisions:");
+    for (pair, decision) in by_call(pairing, plan) {
+        if !decision.is_change() && decision.scores.is_none() {
+            continue;
+        }
+        let _ = write!(line, " t{}:{}:{}", pair.number, pair.call.tool, outcome(decision));
+        let _ = match decision.scores {
+            Some(Scores { call, result }) => write!(line, "/call={call:.2}/result={result:.2}"),
+            None => write!(line, "/{}", decision.reason.name().replace(' ', "-")),
+        };
+    }
+    line
+}
+
+/// The table of a dry run: a line for each call, then the sizes.
+#[must_use]
+pub fn table(pairing: &Pairing<'_, '_>, plan: &Plan, stats: &Stats) -> String {
+    let mut text = format!(
+        "{:<6} {:<TOOL_WIDTH$} {:>9} {:<12} {:<11} {:>9} {:>6} {:>6}\n",
+        "id", "tool", "chars", "outcome", "reason", "kept", "call", "result"
+    );
+    for (pair, decision) in by_call(pairing, plan) {
+        let chars = char_count(&pair.result.text);
+        let kept = match &decision.outcome {
+            Outcome::Keep => chars,
+            Outcome::Excerpt(kept) => kept.iter().map(|k| k.chars).sum(),
+            Outcome::DropCall => 0,
+        };
+        let tool: String = pair.call.tool.chars().take(TOOL_WIDTH).collect();
+        let score = |of: fn(Scores) -> f64| {
+            decision.scores.map_or_else(|| "-".to_owned(), |scores| format!("{:.2}", of(scores)))
+        };
+        let _ = writeln!(
+            text,
+            "{:<6} {tool:<TOOL_WIDTH$} {chars:>9} {:<12} {:<11} {kept:>9} {:>6} {:>6}",
+            format!("t{}", pair.number),
+            outcome(decision),
+            decision.reason.name(),
+            score(|s| s.call),
+            score(|s| s.result),
+        );
+    }
+    text + &summary(stats)
+}
+
+/// Sizes and counts in one line.
+#[must_use]
+pub fn summary(stats: &Stats) -> String {
+    format!(
+        "{} -> {} chars ({:.0}% smaller); {} calls: {} kept ({} pinned), {} excerpts, {} dropped; {} irregular\n",
+        stats.chars_before,
+        stats.chars_after,
+        stats.reduction() * 100.0,
+        stats.calls,
+        stats.kept,
+        stats.pinned,
+        stats.excerpts,
+        stats.calls_dropped,
+        stats.irregular,
+    )
+}

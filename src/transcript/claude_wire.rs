@@ -1,0 +1,115 @@
+//! Claude Code's transcript file: one JSON object a line, from which the live conversation is read.
+//!
+//! Live is what follows the last compaction boundary. Side chains, repeated rows (a resumed session repeats them), rows
+//! that are no messages and lines that are no JSON are carried along and never read.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use serde::Deserialize;
+
+use super::anthropic_wire;
+use super::layout::{ItemAt, Layout, RowLink};
+use super::wire::{self, Raw};
+use crate::core::compact::transcript::{Message, Role, Transcript};
+
+/// The fields of a line that anybody here reads.
+#[derive(Debug, Deserialize)]
+struct Row<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Raw<'a>>,
+    #[serde(borrow)]
+    subtype: Option<Raw<'a>>,
+    #[serde(borrow)]
+    uuid: Option<Raw<'a>>,
+    #[serde(borrow, rename = "parentUuid")]
+    parent: Option<Raw<'a>>,
+    #[serde(borrow, rename = "isSidechain")]
+    is_sidechain: Option<Raw<'a>>,
+    #[serde(borrow, rename = "isMeta")]
+    is_meta: Option<Raw<'a>>,
+    #[serde(borrow)]
+    message: Option<Raw<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RowMessage<'a> {
+    #[serde(borrow)]
+    content: Option<Raw<'a>>,
+}
+
+/// A message of the conversation, not yet taken apart: the line it is on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'a> {
+    /// Index of the line.
+    index: usize,
+    role: Role,
+    is_meta: bool,
+    content: Raw<'a>,
+}
+
+/// What the model saw between two compactions.
+#[derive(Debug, Default)]
+pub(super) struct Segment<'a> {
+    lines: Vec<Line<'a>>,
+    links: Vec<RowLink>,
+}
+
+/// The segments of a file, the live one last; there is always one. O(bytes).
+pub(super) fn segments<'a>(input: &'a [u8], lines: &[Range<usize>]) -> Vec<Segment<'a>> {
+    let mut segments = vec![Segment::default()];
+    let mut seen = HashSet::new();
+    for (index, range) in lines.iter().enumerate() {
+        let Some(row) = row(&input[range.clone()]) else { continue };
+        if wire::is_true(row.is_sidechain)
+            || row.uuid.is_some_and(|uuid| is_repeated(&mut seen, uuid))
+        {
+            continue;
+        }
+        if wire::is(row.subtype, "compact_boundary") && wire::is(row.kind, "system") {
+            segments.push(Segment::default());
+        }
+        if let Some(segment) = segments.last_mut() {
+            segment.lines.extend(message(index, &row));
+            segment.links.extend(RowLink::new(input, index, row.uuid, row.parent));
+        }
+    }
+    segments
+}
+
+fn row(line: &[u8]) -> Option<Row<'_>> {
+    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
+}
+
+fn is_repeated<'a>(seen: &mut HashSet<&'a str>, uuid: Raw<'a>) -> bool {
+    let uuid = uuid.get();
+    !matches!(uuid, "null" | "\"\"") && !seen.insert(uuid)
+}
+
+fn message<'a>(index: usize, row: &Row<'a>) -> Option<Line<'a>> {
+    let kind = row.kind?;
+    let role = match kind.get() {
+        "\"user\"" => Role::User,
+        "\"assistant\"" => Role::Assistant,
+        _ => return None,
+    };
+    let message: RowMessage<'a> = serde_json::from_str(row.message?.get()).ok()?;
+    let is_meta = role == Role::User && wire::is_true(row.is_meta);
+    Some(Line { index, role, is_meta, content: message.content? })
+}
+
+/// The typed messages of a segment, with their places. List 0 of the layout is the lines. O(bytes of the segment).
+pub(super) fn read<'a>(
+    input: &'a [u8],
+    segment: &Segment<'a>,
+    layout: &mut Layout,
+) -> Transcript<'a> {
+    let mut messages = Vec::with_capacity(segment.lines.len());
+    for line in &segment.lines {
+        let owner = ItemAt { list: 0, item: line.index };
+        let parts = anthropic_wire::parts(input, line.content, owner, layout);
+        messages.push(Message { role: line.role, is_meta: line.is_meta, parts });
+    }
+    layout.links.clone_from(&segment.links);
+    Transcript { messages }
+}

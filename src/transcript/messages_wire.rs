@@ -1,0 +1,181 @@
+//! A list of API messages, bare or as the `messages` (or `input`) of a request: Anthropic's, or one of OpenAI's two.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::anthropic_wire::{self, result_slot, result_text, slot};
+use super::layout::{Form, ItemAt, Layout, List, NoteSlot, PartSpan, Slot};
+use super::responses_wire::{self, decoded_arguments};
+use super::wire::{self, Raw};
+use crate::core::compact::transcript::{Call, Message, Part, Role, ToolResult, Transcript};
+
+/// A request that holds the list.
+#[derive(Debug, Deserialize)]
+struct Request<'a> {
+    #[serde(borrow)]
+    messages: Option<Raw<'a>>,
+    #[serde(borrow)]
+    input: Option<Raw<'a>>,
+}
+
+/// The fields of a message that anybody here reads.
+#[derive(Debug, Deserialize)]
+struct ApiMessage<'a> {
+    #[serde(borrow)]
+    role: Option<Raw<'a>>,
+    #[serde(borrow)]
+    content: Option<Raw<'a>>,
+    #[serde(borrow)]
+    tool_calls: Option<Raw<'a>>,
+    #[serde(borrow)]
+    tool_call_id: Option<Raw<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct ToolCall<'a> {
+    #[serde(borrow)]
+    id: Option<Raw<'a>>,
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    name: Option<Raw<'a>>,
+    #[serde(borrow)]
+    arguments: Option<Raw<'a>>,
+}
+
+/// A text added to a message that has no content.
+const ADDED_CONTENT: Form = Form { before: r#","content":"#, after: "" };
+
+/// The conversation in a list of messages; `None` when the input is no such list. List 0 of the layout is the messages.
+pub(super) fn read<'a>(input: &'a [u8], layout: &mut Layout) -> Option<Transcript<'a>> {
+    let raw: Raw<'a> = serde_json::from_str(std::str::from_utf8(input).ok()?.trim()).ok()?;
+    let list = match wire::list(raw) {
+        Some(list) => list,
+        None => {
+            let request: Request<'a> = serde_json::from_str(raw.get()).ok()?;
+            wire::list(request.messages.or(request.input)?)?
+        }
+    };
+    let items = list.iter().map(|item| wire::range_in(input, item)).collect();
+    layout.lists.push(List { items, owner: None, whole: None, is_lines: false });
+    let mut transcript = Transcript::default();
+    for (index, raw) in list.into_iter().enumerate() {
+        let item = ItemAt { list: 0, item: index };
+        transcript.messages.extend(message(input, raw, item, layout));
+    }
+    (!transcript.messages.is_empty()).then_some(transcript)
+}
+
+fn message<'a>(
+    input: &'a [u8],
+    raw: Raw<'a>,
+    item: ItemAt,
+    layout: &mut Layout,
+) -> Option<Message<'a>> {
+    let fields: ApiMessage<'a> = serde_json::from_str(raw.get()).ok()?;
+    let Some(role) = fields
+        .role
+        .and_then(wire::text)
+        .filter(|_| fields.content.is_some() || fields.tool_calls.is_some())
+    else {
+        let (message, spans) = responses_wire::message(input, raw, item)?;
+        layout.parts.push(spans);
+        return Some(message);
+    };
+    if role == "tool" {
+        return tool_message(input, &fields, item, layout);
+    }
+    let is_assistant = role == "assistant";
+    let role = if is_assistant { Role::Assistant } else { Role::User };
+    let mut parts = match fields.content.filter(|content| content.get() != "null") {
+        Some(content) => anthropic_wire::parts(input, content, item, layout),
+        None => {
+            layout.parts.push(Vec::new());
+            Vec::new()
+        }
+    };
+    if let Some(calls) = fields.tool_calls.and_then(wire::list) {
+        tool_calls(input, &fields, calls, &mut parts, layout);
+    }
+    Some(Message { role, is_meta: false, parts })
+}
+
+/// A result of OpenAI's chat API: a message of its own.
+fn tool_message<'a>(
+    input: &'a [u8],
+    fields: &ApiMessage<'a>,
+    item: ItemAt,
+    layout: &mut Layout,
+) -> Option<Message<'a>> {
+    let content = fields.content?;
+    let (text, is_opaque) = result_text(content);
+    let id = fields.tool_call_id.and_then(wire::text)?;
+    let mut span = PartSpan::plain(item);
+    span.text = Some(result_slot(input, content));
+    layout.parts.push(vec![span]);
+    let part = Part::Result(ToolResult { id, text, is_error: false, is_opaque });
+    Some(Message { role: Role::User, is_meta: false, parts: vec![part] })
+}
+
+/// The calls of a message of OpenAI's chat API. A note about one that goes is appended to the message's text, and the
+/// field goes with its last call: the API refuses an empty list.
+fn tool_calls<'a>(
+    input: &'a [u8],
+    fields: &ApiMessage<'a>,
+    calls: Vec<Raw<'a>>,
+    parts: &mut Vec<Part<'a>>,
+    layout: &mut Layout,
+) {
+    let Some(role) = fields.role else { return };
+    let note = match fields.content {
+        Some(content) if content.get().starts_with('[') => None,
+        Some(content) => Some(NoteSlot::Appended {
+            slot: slot(input, content, Form::STRING),
+            text: wire::text(content).map(Cow::into_owned).unwrap_or_default(),
+        }),
+        None => {
+            let end = wire::range_in(input, role).end;
+            let slot = Slot { range: end..end, form: ADDED_CONTENT };
+            Some(NoteSlot::Appended { slot, text: String::new() })
+        }
+    };
+    let list = layout.lists.len();
+    let items = calls.iter().map(|call| wire::range_in(input, call)).collect();
+    let whole = fields.tool_calls.and_then(|field| whole_field(input, field));
+    layout.lists.push(List { items, owner: None, whole, is_lines: false });
+    for (item, raw) in calls.into_iter().enumerate() {
+        let call: ToolCall<'a> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let mut span = PartSpan::plain(ItemAt { list, item });
+        span.note.clone_from(&note);
+        parts.push(tool_call(&call).map_or(Part::Opaque, Part::Call));
+        if let Some(spans) = layout.parts.last_mut() {
+            spans.push(span);
+        }
+    }
+}
+
+fn tool_call<'a>(call: &ToolCall<'a>) -> Option<Call<'a>> {
+    let function = call.function.as_ref()?;
+    let (arguments, json_chars) = function.arguments.map_or((Vec::new(), 2), decoded_arguments);
+    let tool = function.name.and_then(wire::text).unwrap_or_default();
+    Some(Call { id: wire::text(call.id?)?, tool, arguments, json_chars, is_editable: false })
+}
+
+/// A field with its name and one comma, found by walking back from its value.
+fn whole_field(input: &[u8], value: Raw<'_>) -> Option<std::ops::Range<usize>> {
+    let value = wire::range_in(input, value);
+    let before = input[..value.start].trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+    let name = before.strip_suffix(b"\"")?.iter().rposition(|&b| b == b'"')?;
+    let ahead = input[..name].trim_ascii_end();
+    if ahead.ends_with(b",") {
+        return Some(ahead.len() - 1..value.end);
+    }
+    let behind = input[value.end..].trim_ascii_start();
+    let comma = usize::from(behind.starts_with(b","));
+    Some(name..input.len() - behind.len() + comma)
+}

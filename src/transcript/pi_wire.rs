@@ -1,0 +1,182 @@
+//! pi's session file: one JSON object a line; messages with content blocks of pi's own names.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+
+use super::anthropic_wire::{argument_ranges, result_slot, result_text, slot};
+use super::layout::{Form, ItemAt, Layout, List, NoteSlot, PartSpan, RowLink};
+use super::wire::{self, Raw};
+use crate::core::compact::transcript::{
+    Argument, Call, Message, Part, Role, ToolResult, Transcript, json_chars,
+};
+
+#[derive(Debug, Deserialize)]
+struct Row<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Raw<'a>>,
+    #[serde(borrow)]
+    id: Option<Raw<'a>>,
+    #[serde(borrow, rename = "parentId")]
+    parent: Option<Raw<'a>>,
+    #[serde(borrow)]
+    message: Option<Raw<'a>>,
+    #[serde(borrow, rename = "firstKeptEntryId")]
+    first_kept: Option<Raw<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RowMessage<'a> {
+    #[serde(borrow)]
+    role: Option<Raw<'a>>,
+    #[serde(borrow)]
+    content: Option<Raw<'a>>,
+    #[serde(borrow, rename = "toolCallId")]
+    call_id: Option<Raw<'a>>,
+    #[serde(borrow, rename = "isError")]
+    is_error: Option<Raw<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Raw<'a>>,
+    #[serde(borrow)]
+    text: Option<Raw<'a>>,
+    #[serde(borrow)]
+    id: Option<Raw<'a>>,
+    #[serde(borrow)]
+    name: Option<Raw<'a>>,
+    #[serde(borrow)]
+    arguments: Option<Raw<'a>>,
+}
+
+/// A text in place of a block.
+const TEXT_BLOCK: Form = Form { before: r#"{"type":"text","text":"#, after: "}" };
+
+/// Arguments that Claude Code has too, under its names.
+const RENAMED: [(&str, &str); 2] = [("path", "file_path"), ("oldText", "old_string")];
+
+fn row(line: &[u8]) -> Option<Row<'_>> {
+    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
+}
+
+/// Whether a line is a message of pi.
+pub(super) fn is_line(line: &[u8]) -> bool {
+    row(line).is_some_and(|row| wire::is(row.kind, "message") && row.message.is_some())
+}
+
+/// The live conversation: from the first entry that the last compaction kept. List 0 of the layout is the lines.
+pub(super) fn read<'a>(
+    input: &'a [u8],
+    lines: &[Range<usize>],
+    layout: &mut Layout,
+) -> Transcript<'a> {
+    let rows: Vec<Option<Row<'a>>> = lines.iter().map(|range| row(&input[range.clone()])).collect();
+    let mut transcript = Transcript::default();
+    for (index, row) in rows.iter().enumerate() {
+        let Some(row) = row else { continue };
+        layout.links.extend(RowLink::new(input, index, row.id, row.parent));
+        if index < live_from(&rows) || !wire::is(row.kind, "message") {
+            continue;
+        }
+        let item = ItemAt { list: 0, item: index };
+        transcript.messages.extend(row.message.and_then(|raw| message(input, raw, item, layout)));
+    }
+    transcript
+}
+
+fn live_from(rows: &[Option<Row<'_>>]) -> usize {
+    let is_compaction = |row: &Row<'_>| wire::is(row.kind, "compaction");
+    let Some(last) = rows.iter().rposition(|row| row.as_ref().is_some_and(is_compaction)) else {
+        return 0;
+    };
+    let Some(first_kept) = rows[last].as_ref().and_then(|row| row.first_kept) else { return last };
+    let is_first_kept = |row: &Row<'_>| row.id.is_some_and(|id| id.get() == first_kept.get());
+    let kept = rows[..last].iter().position(|row| row.as_ref().is_some_and(is_first_kept));
+    kept.unwrap_or(last)
+}
+
+fn message<'a>(
+    input: &'a [u8],
+    raw: Raw<'a>,
+    owner: ItemAt,
+    layout: &mut Layout,
+) -> Option<Message<'a>> {
+    let message: RowMessage<'a> = serde_json::from_str(raw.get()).ok()?;
+    let content = message.content?;
+    if wire::is(message.role, "toolResult") {
+        let (text, is_opaque) = result_text(content);
+        let is_error = wire::is_true(message.is_error);
+        let id = message.call_id.and_then(wire::text)?;
+        let mut span = PartSpan::plain(owner);
+        span.text = Some(result_slot(input, content));
+        layout.parts.push(vec![span]);
+        let part = Part::Result(ToolResult { id, text, is_error, is_opaque });
+        return Some(Message { role: Role::User, is_meta: false, parts: vec![part] });
+    }
+    let role = if wire::is(message.role, "assistant") { Role::Assistant } else { Role::User };
+    Some(Message { role, is_meta: false, parts: blocks(input, content, owner, layout) })
+}
+
+fn blocks<'a>(
+    input: &'a [u8],
+    content: Raw<'a>,
+    owner: ItemAt,
+    layout: &mut Layout,
+) -> Vec<Part<'a>> {
+    let Some(blocks) = wire::list(content) else {
+        layout.parts.push(vec![PartSpan::plain(owner)]);
+        return vec![wire::text(content).map_or(Part::Opaque, Part::Text)];
+    };
+    let list = layout.lists.len();
+    layout.lists.push(List::of(input, &blocks, owner));
+    let (mut parts, mut spans) = (Vec::new(), Vec::new());
+    for (item, raw) in blocks.into_iter().enumerate() {
+        let block: Block<'a> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let mut span = PartSpan::plain(ItemAt { list, item });
+        let kind = block.kind.and_then(wire::text).unwrap_or_default();
+        let part = match kind.as_ref() {
+            "text" => block.text.and_then(wire::text).map(Part::Text),
+            "toolCall" => {
+                span.note = Some(NoteSlot::Instead(slot(input, raw, TEXT_BLOCK)));
+                span.arguments = argument_ranges(input, block.arguments);
+                call(&block).map(Part::Call)
+            }
+            "thinking" => Some(Part::Thinking),
+            _ => None,
+        };
+        parts.push(part.unwrap_or(Part::Opaque));
+        spans.push(span);
+    }
+    layout.parts.push(spans);
+    parts
+}
+
+/// A call under Claude Code's names; a renamed argument also stays under its own.
+fn call<'a>(block: &Block<'a>) -> Option<Call<'a>> {
+    let (mut arguments, mut chars) = block.arguments.map_or((Vec::new(), 2), wire::arguments);
+    for (own, renamed) in RENAMED {
+        if let Some(argument) = arguments.iter().find(|argument| argument.name == own) {
+            let argument = Argument { name: renamed.into(), value: argument.value.clone() };
+            if let crate::core::compact::transcript::Value::Text(text) = &argument.value {
+                chars += json_chars(text) + json_chars(renamed) + 4;
+            }
+            arguments.push(argument);
+        }
+    }
+    let tool = block.name.and_then(wire::text).unwrap_or_default();
+    let tool = capitalized(&tool).into();
+    Some(Call {
+        id: wire::text(block.id?)?,
+        tool,
+        arguments,
+        json_chars: chars,
+        is_editable: false,
+    })
+}
+
+fn capitalized(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
