@@ -1,9 +1,11 @@
 //! Every term of a document, for an index that must answer any query: what [`super::corpus::Matcher`] counts for one
 //! query, [`every_term`] reports for all of them.
 //!
-//! Bytes in, terms out, each as often as it occurs. Property-tested against the matcher in `tests`.
+//! Bytes in, terms with counts out. Property-tested against the matcher in `tests`.
 
-use super::tokenize::{self, CLASS, DIGIT, IDENTIFIER, MAX_WORD_BYTES};
+use std::ops::Range;
+
+use super::tokenize::{self, CLASS, IDENTIFIER, MAX_WORD_BYTES};
 
 /// Where a term occurs; the lists of [`super::corpus::Corpus`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +22,15 @@ pub const FIELDS: [Field; 2] = [Field::Body, Field::Identifiers];
 /// Reads documents; holds what one thread reuses from document to document.
 #[derive(Default)]
 pub struct Reader {
-    word: Vec<u8>,
+    words: Tally,
+    identifiers: Tally,
+    term: Vec<u8>,
 }
 
 impl Reader {
-    /// Calls `found` with every term of a text that is no binary; returns its length in sub-words. O(bytes).
-    pub fn every_term(&mut self, text: &[u8], mut found: impl FnMut(Field, &[u8])) -> u32 {
+    /// Calls `found` with the terms of a text that is no binary and how often they occur (a term may come in several
+    /// parts); returns its length in sub-words. O(bytes).
+    pub fn every_term(&mut self, text: &[u8], mut found: impl FnMut(Field, &[u8], u32)) -> u32 {
         let mut length = 0;
         let mut at = 0;
         while at < text.len() {
@@ -34,41 +39,163 @@ impl Reader {
                 continue;
             }
             let end = tokenize::identifier_end(text, at);
-            length += self.run(&text[at..end], &mut found);
+            length += self.run(text, at..end, &mut found);
             at = end;
         }
-        tokenize::wide_words(text, |_, word| found(Field::Body, word.as_bytes()));
+        // Most words of a text are repeated: each different one is stemmed once.
+        let term = &mut self.term;
+        self.words.drain(|word, count| {
+            unpack(word, term);
+            tokenize::stem_in_place(term);
+            found(Field::Body, term, count);
+        });
+        self.identifiers.drain(|identifier, count| {
+            unpack(identifier, term);
+            found(Field::Identifiers, term, count);
+        });
+        tokenize::wide_words(text, |_, word| found(Field::Body, word.as_bytes(), 1));
         length
     }
 
     /// One run of identifier characters: its words, and the identifier that starts at its first non-digit.
-    fn run(&mut self, run: &[u8], found: &mut impl FnMut(Field, &[u8])) -> u32 {
-        let n_words = self.words(run, found);
-        let n_digits = run.iter().take_while(|&&b| CLASS[b as usize] == DIGIT).count();
+    fn run(
+        &mut self,
+        text: &[u8],
+        run: Range<usize>,
+        found: &mut impl FnMut(Field, &[u8], u32),
+    ) -> u32 {
+        let mut n_words = 0;
+        let mut at = run.start;
+        while at < run.end {
+            if text[at] == b'_' {
+                at += 1;
+                continue;
+            }
+            let end = tokenize::word_end(text, at);
+            n_words += 1;
+            if end - at <= PACKED_BYTES {
+                self.words.add(pack(text, at, end - at));
+            } else if end - at <= MAX_WORD_BYTES {
+                self.lower(&text[at..end]);
+                tokenize::stem_in_place(&mut self.term);
+                found(Field::Body, &self.term, 1);
+            }
+            at = end;
+        }
+        let n_digits = text[run.clone()].iter().take_while(|b| b.is_ascii_digit()).count();
         // The digits before the identifier are a word of their own, and no part of it.
         let n_own = n_words - u32::from(n_digits > 0);
-        let identifier = &run[n_digits..];
-        if n_own >= 2 && identifier.len() <= MAX_WORD_BYTES {
-            self.word.clear();
-            self.word.extend(identifier.iter().map(u8::to_ascii_lowercase));
-            found(Field::Identifiers, &self.word);
+        let length = run.len() - n_digits;
+        if n_own < 2 || length > MAX_WORD_BYTES {
+            return n_words;
+        }
+        let start = run.start + n_digits;
+        if length <= PACKED_BYTES {
+            self.identifiers.add(pack(text, start, length));
+        } else {
+            self.lower(&text[start..run.end]);
+            found(Field::Identifiers, &self.term, 1);
         }
         n_words
     }
 
-    /// The stems of the words of a text; how many words there are.
-    fn words(&mut self, text: &[u8], found: &mut impl FnMut(Field, &[u8])) -> u32 {
-        let mut n_words = 0;
-        for range in tokenize::words(text) {
-            n_words += 1;
-            if range.len() <= MAX_WORD_BYTES {
-                self.word.clear();
-                self.word.extend(text[range].iter().map(u8::to_ascii_lowercase));
-                tokenize::stem_in_place(&mut self.word);
-                found(Field::Body, &self.word);
+    fn lower(&mut self, text: &[u8]) {
+        self.term.clear();
+        self.term.extend(text.iter().map(u8::to_ascii_lowercase));
+    }
+}
+
+/// Identifier characters that fit a key.
+const PACKED_BYTES: usize = 16;
+
+/// Bit 5 of every byte: sets letters lower-case, leaves digits, and makes of `_` what no other character is.
+const BIT_5: u128 = u128::from_le_bytes([0x20; PACKED_BYTES]);
+const PACKED_UNDERSCORE: u8 = b'_' | 0x20;
+
+/// One to sixteen identifier characters as a number, letter case aside. Never 0.
+#[inline]
+fn pack(text: &[u8], start: usize, length: usize) -> u128 {
+    let bytes = match text.get(start..start + PACKED_BYTES) {
+        Some(bytes) => u128::from_le_bytes(bytes.try_into().unwrap_or_default()),
+        None => {
+            let mut bytes = [0; PACKED_BYTES];
+            bytes[..length].copy_from_slice(&text[start..start + length]);
+            u128::from_le_bytes(bytes)
+        }
+    };
+    (bytes | BIT_5) & (u128::MAX >> (8 * (PACKED_BYTES - length)))
+}
+
+fn unpack(key: u128, term: &mut Vec<u8>) {
+    term.clear();
+    let bytes = key.to_le_bytes();
+    let given = bytes.iter().take_while(|&&b| b != 0);
+    term.extend(given.map(|&b| if b == PACKED_UNDERSCORE { b'_' } else { b }));
+}
+
+/// Counts of packed words: a table with open addressing, emptied after every document.
+struct Tally {
+    /// Key and count; a key of 0 is an empty slot. As many as a power of two.
+    slots: Vec<(u128, u32)>,
+    used: Vec<u32>,
+}
+
+/// Room for the different words of an ordinary file; grows with larger ones.
+const FIRST_SLOTS: usize = 1 << 11;
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally { slots: vec![(0, 0); FIRST_SLOTS], used: Vec::new() }
+    }
+}
+
+impl Tally {
+    #[inline]
+    fn add(&mut self, key: u128) {
+        let at = self.place(key);
+        let slot = &mut self.slots[at];
+        slot.1 += 1;
+        if slot.0 == 0 {
+            slot.0 = key;
+            self.used.push(at as u32);
+            if self.used.len() * 2 > self.slots.len() {
+                self.grow();
             }
         }
-        n_words
+    }
+
+    /// Where a key is, or would be.
+    #[inline]
+    fn place(&self, key: u128) -> usize {
+        // Fibonacci hashing of both halves; the factors are odd parts of the golden ratio and of √2.
+        let low = (key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let high = ((key >> 64) as u64).wrapping_mul(0x6A09_E667_F3BC_C909);
+        let hash = low ^ high.rotate_left(29);
+        let mask = self.slots.len() - 1;
+        let mut at = (hash ^ hash >> 32) as usize & mask;
+        while self.slots[at].0 != 0 && self.slots[at].0 != key {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![(0, 0); self.slots.len() * 4];
+        let old = std::mem::replace(&mut self.slots, larger);
+        self.used.clear();
+        for (key, count) in old.into_iter().filter(|(key, _)| *key != 0) {
+            let at = self.place(key);
+            self.slots[at] = (key, count);
+            self.used.push(at as u32);
+        }
+    }
+
+    /// Hands out every key with its count, and leaves the table empty.
+    fn drain(&mut self, mut found: impl FnMut(u128, u32)) {
+        for at in self.used.drain(..) {
+            let (key, count) = std::mem::take(&mut self.slots[at as usize]);
+            found(key, count);
+        }
     }
 }
 
@@ -99,8 +226,8 @@ mod tests {
             return;
         }
         let mut all: BTreeMap<(u8, Vec<u8>), u32> = BTreeMap::new();
-        let length = Reader::default().every_term(text.as_bytes(), |field, term| {
-            *all.entry((field as u8, term.to_vec())).or_default() += 1;
+        let length = Reader::default().every_term(text.as_bytes(), |field, term, count| {
+            *all.entry((field as u8, term.to_vec())).or_default() += count;
         });
         assert_eq!(length, counts.length, "{text:?}");
         let of = |field: Field, term: &[u8]| {
@@ -130,6 +257,7 @@ mod tests {
             "größe die Größe fn größe() 修复 retry 逻辑",
             "const const let func (a) (b) type T2x struct { x int }",
             "a1b2c3 __init__ HTTPs HTTPSConnection x_Y_z9",
+            "sixteen_letters_ seventeen_letters internationalizations Internationalization2Of 0123456789abcdefg",
         ] {
             check(text, text);
             check(text, &text.to_lowercase());
@@ -139,6 +267,11 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn agrees_on_many_words(words in proptest::collection::vec("[a-cA-C_0-1]{1,20}", 0..3_000)) {
+            check(&words.join(" "), "aB_c ABa a_b");
+        }
+
         #[test]
         fn agrees_on_any_text(text in "([a-cA-C0-1_ (){}é修]|fn |let |\\n){0,40}", task in "[a-cA-C0-1_ é修]{0,30}") {
             check(&text, &text);

@@ -181,7 +181,7 @@ fn read_share(
 ) -> Share {
     let mut share = Share::default();
     let mut reader = terms::Reader::default();
-    let mut hashes: [Vec<u64>; N_FIELDS] = Default::default();
+    let mut hashes: [Vec<(u64, u32)>; N_FIELDS] = Default::default();
     let mut text = Vec::new();
     loop {
         let start = cursor.fetch_add(scan::STRIDE, Ordering::Relaxed);
@@ -197,8 +197,8 @@ fn read_share(
                 Reading::NotAFile | Reading::Unreadable => Content::Unknown,
             };
             if matches!(content, Content::Text(kind) if kind != Kind::Binary) {
-                length = reader.every_term(&text, |field, term| {
-                    hashes[field as usize].push(hash(0, term));
+                length = reader.every_term(&text, |field, term, count| {
+                    hashes[field as usize].push((hash(0, term), count));
                 });
                 for (field, hashes) in share.fields.iter_mut().zip(&mut hashes) {
                     field.add(k as u32, hashes);

@@ -131,38 +131,29 @@ fn assemble(
 ) -> Corpus {
     let mut corpus = Corpus::new(query);
     let mut places = vec![NONE; tables.paths.len()];
-    let mut fresh =
-        found.counts.into_iter().filter(|(_, counts)| counts.kind != Kind::Binary).peekable();
-    let mut add = |corpus: &mut Corpus, before: Option<&[u8]>| {
-        while let Some((at, counts)) =
-            fresh.next_if(|(at, _)| before.is_none_or(|path| again.paths[*at] < path))
-        {
-            push(corpus, again.paths[at], &counts);
-        }
-    };
+    let is_document = |(_, counts): &(usize, Counts)| counts.kind != Kind::Binary;
+    let mut fresh = found.counts.into_iter().filter(is_document).peekable();
     for (k, file) in tables.files.iter().enumerate() {
         let Content::Text(kind) = file.content else { continue };
         if again.holds[k] && kind != Kind::Binary {
             let path = tables.paths.get(k);
-            add(&mut corpus, Some(path));
+            while let Some((at, counts)) = fresh.next_if(|(at, _)| again.paths[*at] < path) {
+                corpus.push(again.paths[at].to_vec(), &counts);
+            }
             places[k] = corpus.documents.len() as u32;
             corpus.documents.push(Document { path: path.to_vec(), length: file.length, kind });
         }
     }
-    add(&mut corpus, None);
-    drop(add);
-    for (lists, own) in
-        [(fields.body, &mut corpus.body), (fields.identifiers, &mut corpus.identifiers)]
-    {
-        for (list, own) in lists.into_iter().zip(own) {
-            merge(&list, &places, own);
-        }
+    for (at, counts) in fresh {
+        corpus.push(again.paths[at].to_vec(), &counts);
+    }
+    for (list, own) in fields.body.iter().zip(&mut corpus.body) {
+        merge(list, &places, own);
+    }
+    for (list, own) in fields.identifiers.iter().zip(&mut corpus.identifiers) {
+        merge(list, &places, own);
     }
     corpus
-}
-
-fn push(corpus: &mut Corpus, path: &[u8], counts: &Counts) {
-    corpus.push(path.to_vec(), counts);
 }
 
 /// Adds looked-up postings to those of files read now.

@@ -47,8 +47,9 @@ pub(super) fn read(
             history::entries(&log).iter().map(Loose::of).collect()
         }
     };
-    let kept = commits.into_iter().filter(|commit| !skip.contains(&commit.id)).collect();
-    Some(collect(head, guard, kept, extensions))
+    let kept: Vec<Loose> =
+        commits.into_iter().filter(|commit| !skip.contains(&commit.id)).collect();
+    Some(collect(head, guard, &kept, extensions))
 }
 
 /// A commit with its paths spelled out.
@@ -114,7 +115,7 @@ fn loosen(commit: &PastCommit, past: &Past) -> Loose {
 }
 
 /// Names every path once. Only source files can ever be documents.
-fn collect(head: &[u8], guard: u64, commits: Vec<Loose>, extensions: &Extensions) -> Past {
+fn collect(head: &[u8], guard: u64, commits: &[Loose], extensions: &Extensions) -> Past {
     let is_source = |path: &&Vec<u8>| extensions.contain(path);
     let mut all: Vec<&[u8]> =
         commits.iter().flat_map(|c| &c.paths).filter(is_source).map(Vec::as_slice).collect();
@@ -192,7 +193,7 @@ impl Pending {
 fn cut(history: History, root: &Root) -> (History, Option<Warning>) {
     let is_shallow =
         root.git_top.as_ref().is_some_and(|top| !history::shallow_commits(top).is_empty());
-    let warning = is_shallow.then(|| Warning::Shallow(history.commits.len()));
+    let warning = is_shallow.then_some(Warning::Shallow(history.commits.len()));
     (history, warning)
 }
 

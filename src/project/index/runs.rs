@@ -25,11 +25,11 @@ pub(super) struct Gathering {
 }
 
 impl Gathering {
-    /// Takes the hashes of all the terms of a file, each as often as it occurs; empties the list.
-    pub(super) fn add(&mut self, file: u32, terms: &mut Vec<u64>) {
+    /// Takes the hashes of all the terms of a file with their counts, which may come in parts; empties the list.
+    pub(super) fn add(&mut self, file: u32, terms: &mut Vec<(u64, u32)>) {
         terms.sort_unstable();
-        for same in terms.chunk_by(|a, b| a == b) {
-            self.postings.push((same[0], file, same.len() as u32));
+        for same in terms.chunk_by(|a, b| a.0 == b.0) {
+            self.postings.push((same[0].0, file, same.iter().map(|(_, count)| count).sum()));
         }
         terms.clear();
         if self.postings.len() >= RUN_POSTINGS {

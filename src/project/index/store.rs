@@ -66,9 +66,10 @@ fn words_version() -> u64 {
     const TEXT: &str = "fn parseHTTPResponse2(x_1: u8) { 3dModel queries caches running called uses } \
         class Größe_a: def __init__ func (r *T) backOff const ABC_DEF status flies 修复逻辑 macro_rules! m";
     let mut version = 0;
-    let length = terms::Reader::default().every_term(TEXT.as_bytes(), |field: Field, term| {
-        version = hash(version ^ field as u64, term);
-    });
+    let length =
+        terms::Reader::default().every_term(TEXT.as_bytes(), |field: Field, term, count| {
+            version = hash(version ^ field as u64 ^ u64::from(count) << 8, term);
+        });
     hash(version, &length.to_le_bytes())
 }
 
