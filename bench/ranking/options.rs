@@ -20,8 +20,8 @@ CLONES is a folder of git clones (bare or not) named owner/name, owner+name/repo
   --set seed|other|all             subjects of which repositories (default all)
   --repos owner/name,…             only these
   --per-repo N                     at most N tasks of a repository
-  --systems A,B,…                  what is compared (default first;recipe;product), the first one being the baseline: first, recipe,
-                                   product, recipe:weight=number,… or a JSONL file of {commit, files}; separated by ;
+  --systems A;B;…                  what is compared (default first;product), the first one being the baseline: first, product,
+                                   product:weight=number,… or a JSONL file of {commit, files}
   --extensions product|published   which files are ranked (default product)
   --max-bytes N                    largest file ranked (default the product's)
   --by-repository                  a table by repository
@@ -101,7 +101,7 @@ impl Options {
                 repos: Vec::new(),
                 per_repo: usize::MAX,
             },
-            systems: ["first", "recipe", "product"].map(str::to_owned).to_vec(),
+            systems: ["first", "product"].map(str::to_owned).to_vec(),
             candidates: Candidates { extensions: Extensions::default(), max_bytes: MAX_FILE_BYTES },
             by_repository: false,
             misses: false,

@@ -30,13 +30,11 @@ struct Given {
 }
 
 impl System {
-    /// Reads `first`, `recipe`, `product`, either of them with changes (`recipe:history=1.2,path=1`), or a JSONL file of
-    /// `{"commit": …, "files": […]}`.
+    /// Reads `first`, `product`, `product:history=1.2,path=1`, or a JSONL file of `{"commit": …, "files": […]}`.
     pub fn parse(name: &str) -> Result<System> {
         let (base, changes) = name.split_once(':').unwrap_or((name, ""));
         let mut weights = match base {
             "first" => return Ok(System::First),
-            "recipe" => Weights::RECIPE,
             "product" => Weights::default(),
             path => {
                 let given: Vec<Given> = tasks::read_lines(Path::new(path))?;
@@ -96,8 +94,6 @@ impl System {
 /// The names of the weights, in the order in which they are tuned.
 pub const WEIGHTS: &[&str] = &[
     "history",
-    "subjects_k1",
-    "subjects_b",
     "path",
     "identifiers",
     "coverage",
@@ -113,10 +109,8 @@ pub const WEIGHTS: &[&str] = &[
     "k1",
     "b",
     "path_k1",
-    "basename",
     "foreign",
     "recency_half",
-    "churn",
 ];
 
 /// A weight by name.
@@ -126,15 +120,12 @@ pub fn weight<'a>(weights: &'a mut Weights, name: &str) -> Option<&'a mut f64> {
         "joined" => &mut weights.joined,
         "quoted" => &mut weights.quoted,
         "repeated" => &mut weights.repeated,
-        "subjects_k1" => &mut weights.subjects.k1,
-        "subjects_b" => &mut weights.subjects.b,
         "mentions" => &mut weights.mentions,
         "long_task" => &mut weights.long_task,
         "k1" => &mut weights.text.k1,
         "b" => &mut weights.text.b,
         "path_k1" => &mut weights.path_k1,
         "path" => &mut weights.path,
-        "basename" => &mut weights.basename,
         "history" => &mut weights.history,
         "identifiers" => &mut weights.identifiers,
         "coverage" => &mut weights.coverage,
@@ -142,7 +133,6 @@ pub fn weight<'a>(weights: &'a mut Weights, name: &str) -> Option<&'a mut f64> {
         "foreign" => &mut weights.foreign,
         "recency" => &mut weights.recency,
         "recency_half" => &mut weights.recency_half,
-        "churn" => &mut weights.churn,
         "cochange" => &mut weights.cochange,
         _ => return None,
     })

@@ -247,7 +247,8 @@ mod tests {
     fn check(task: &str, content: &[&str], stop: &[&str], identifiers: &[&str]) {
         let query = query(task);
         let of = |is_stop: bool| -> Vec<&str> {
-            query.terms.iter().filter(|t| t.is_stop == is_stop).map(|t| t.word.as_str()).collect()
+            let plain = query.terms.iter().filter(|t| t.is_stop == is_stop && !t.is_joined);
+            plain.map(|t| t.word.as_str()).collect()
         };
         assert_eq!(of(false), content, "{task}");
         assert_eq!(of(true), stop, "{task}");
@@ -276,6 +277,19 @@ mod tests {
             &[],
         );
         check("修复 retry 逻辑", &["修复", "retry", "逻辑"], &[], &[]);
+    }
+
+    #[test]
+    fn repeated_quoted_and_joined_words() {
+        let query = query("Web socket closes the `socket` twice;\n`web` not web-hook, `open");
+        let term = |word: &str| query.terms.iter().find(|t| t.word == word).unwrap();
+        let facts = |word: &str| (term(word).count, term(word).is_quoted, term(word).is_joined);
+        assert_eq!(facts("socket"), (2, true, false));
+        assert_eq!(facts("web"), (3, true, false));
+        assert_eq!(facts("open"), (1, false, false));
+        assert_eq!(facts("websocket"), (1, false, true));
+        assert_eq!(facts("webhook"), (1, false, true));
+        assert!(query.terms.iter().all(|t| t.word != "closesthe" && t.word != "twiceweb"));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! and for files that changed together with the best.
 
 use super::bm25::{Bm25, idf};
-use super::corpus::Corpus;
+use super::corpus::{Corpus, Document};
 use super::history::{History, Past};
 use super::mention;
 use super::query::{Query, Term};
@@ -26,18 +26,14 @@ pub struct Weights {
     pub repeated: f64,
     /// Content terms up to which history and priors count in full; beyond, the text says enough.
     pub long_task: f64,
-    /// Saturation and length normalisation of body and identifiers.
+    /// Saturation and length normalisation of body, identifiers and history.
     pub text: Bm25,
-    /// Saturation of paths and basenames, which have no length.
+    /// Saturation of paths, which have no length.
     pub path_k1: f64,
     /// Of the whole path.
     pub path: f64,
-    /// Of the last part of the path.
-    pub basename: f64,
     /// Of subjects of past commits.
     pub history: f64,
-    /// Their saturation and normalisation by the commits of a file.
-    pub subjects: Bm25,
     /// Of files named in the task.
     pub mentions: f64,
     /// Of whole identifiers.
@@ -52,51 +48,35 @@ pub struct Weights {
     pub recency: f64,
     /// Commits after which recency has halved.
     pub recency_half: f64,
-    /// Share of the best score for the most often changed file.
-    pub churn: f64,
     /// Largest share of the best score lent for changing together.
     pub cochange: f64,
     /// How many of the best files lend.
     pub cochange_top: usize,
 }
 
-impl Weights {
-    /// The published recipe: chosen on 1,626 tasks of 21 repositories, none of them the benchmark's.
-    pub const RECIPE: Weights = Weights {
-        stop: 0.1,
-        joined: 0.0,
-        quoted: 1.0,
-        repeated: 0.0,
-        long_task: 8.0,
-        text: Bm25 { k1: 1.2, b: 0.75 },
-        path_k1: 1.5,
-        path: 1.25,
-        basename: 0.15,
-        history: 1.7,
-        subjects: Bm25 { k1: 1.2, b: 0.75 },
-        mentions: 0.0,
-        identifiers: 1.2,
-        coverage: 0.4,
-        test: -0.05,
-        foreign: 1.0,
-        recency: 0.2,
-        recency_half: 10.0,
-        churn: 0.05,
-        cochange: 0.3,
-        cochange_top: 3,
-    };
-}
-
 impl Default for Weights {
-    /// What the product ranks with.
+    /// Chosen on 675 tasks and 112 requests of repositories outside the published benchmark, from the published
+    /// recipe's: `bench/runs/2026-11-29-ranking-weights.md`.
     fn default() -> Weights {
         Weights {
+            stop: 0.1,
             joined: 0.6,
             quoted: 1.5,
             repeated: 0.7,
+            long_task: 8.0,
+            text: Bm25 { k1: 1.2, b: 0.75 },
+            path_k1: 1.5,
+            path: 1.25,
+            history: 1.7,
+            identifiers: 1.5,
             mentions: 3.0,
-            foreign: 0.5,
-            ..Weights::RECIPE
+            coverage: 0.4,
+            test: -0.05,
+            foreign: 0.7,
+            recency: 0.3,
+            recency_half: 10.0,
+            cochange: 0.3,
+            cochange_top: 3,
         }
     }
 }
@@ -189,7 +169,7 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
         return Ranking::default();
     }
     let past = history.past(query, n);
-    let paths = PathFields::of(query, corpus);
+    let paths = path_terms(query, corpus);
     let term_weights: Vec<f64> = query.terms.iter().map(|term| weights.of_term(term)).collect();
     // A long request says enough: trust history and priors less.
     let calm = (weights.long_task / query.content_terms().max(1) as f64).min(1.0);
@@ -213,43 +193,27 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
     Ranking { candidates, parts, is_distinctive: is_distinctive(query, corpus, &paths) }
 }
 
-/// The terms of paths and of their last parts: per term, documents with counts.
-struct PathFields {
-    path: Vec<Vec<(u32, f64)>>,
-    basename: Vec<Vec<(u32, f64)>>,
-}
-
-impl PathFields {
-    fn of(query: &Query, corpus: &Corpus) -> PathFields {
-        let index = query.index();
-        let empty = || vec![Vec::new(); query.terms.len()];
-        let mut fields = PathFields { path: empty(), basename: empty() };
-        let mut word = Vec::new();
-        for (document, entry) in (0u32..).zip(&corpus.documents) {
-            let path = &entry.path;
-            let name_start = path.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
-            let mut found = |term: u32, start: usize| {
-                add(&mut fields.path[term as usize], document);
-                if start >= name_start {
-                    add(&mut fields.basename[term as usize], document);
-                }
-            };
-            for range in tokenize::words(path) {
-                word.clear();
-                word.extend(path[range.clone()].iter().map(u8::to_ascii_lowercase));
-                tokenize::stem_in_place(&mut word);
-                if let Some(&term) = index.get(word.as_slice()) {
-                    found(term, range.start);
-                }
+/// Per term, the documents with it in their path, with counts.
+fn path_terms(query: &Query, corpus: &Corpus) -> Vec<Vec<(u32, f64)>> {
+    let index = query.index();
+    let mut paths = vec![Vec::new(); query.terms.len()];
+    let mut word = Vec::new();
+    for (document, Document { path, .. }) in (0u32..).zip(&corpus.documents) {
+        for range in tokenize::words(path) {
+            word.clear();
+            word.extend(path[range].iter().map(u8::to_ascii_lowercase));
+            tokenize::stem_in_place(&mut word);
+            if let Some(&term) = index.get(word.as_slice()) {
+                add(&mut paths[term as usize], document);
             }
-            tokenize::wide_words(path, |range, word| {
-                if let Some(&term) = index.get(word.as_bytes()) {
-                    found(term, range.start);
-                }
-            });
         }
-        fields
+        tokenize::wide_words(path, |_, word| {
+            if let Some(&term) = index.get(word.as_bytes()) {
+                add(&mut paths[term as usize], document);
+            }
+        });
     }
+    paths
 }
 
 fn add(list: &mut Vec<(u32, f64)>, document: u32) {
@@ -263,7 +227,7 @@ fn add(list: &mut Vec<(u32, f64)>, document: u32) {
 struct Fields<'a> {
     query: &'a Query,
     corpus: &'a Corpus,
-    paths: &'a PathFields,
+    paths: &'a [Vec<(u32, f64)>],
     past: &'a Past,
     term_weights: &'a [f64],
 }
@@ -277,19 +241,15 @@ impl Fields<'_> {
         let flat = Bm25 { k1: weights.path_k1, b: 0.0 };
         let terms = self.term_weights;
         let body = weights.text.score(&self.corpus.body, terms, n, &lengths);
-        let mut path = flat.score(&self.paths.path, terms, n, &[]);
-        let basename = flat.score(&self.paths.basename, terms, n, &[]);
-        let history = weights.subjects.score(&self.past.subjects, terms, n, &touches);
+        let path = flat.score(self.paths, terms, n, &[]);
+        let history = weights.text.score(&self.past.subjects, terms, n, &touches);
         let ones = vec![1.0; self.query.identifiers.len()];
         let identifiers = weights.text.score(&self.corpus.identifiers, &ones, n, &lengths);
         let mentions = mention::mentioned(&self.query.mentions, &self.corpus.documents);
-        for (path, basename) in path.iter_mut().zip(basename) {
-            *path = weights.path * *path + weights.basename * basename;
-        }
         let total = (0..n)
             .map(|d| {
                 body[d]
-                    + path[d]
+                    + weights.path * path[d]
                     + calm * weights.history * history[d]
                     + weights.identifiers * identifiers[d]
                     + weights.mentions * mentions[d]
@@ -307,7 +267,7 @@ impl Fields<'_> {
         for (term, body) in (0u32..).zip(&self.corpus.body) {
             let weight = idf(n, body.len()) * self.term_weights[term as usize];
             all += weight;
-            let path = &self.paths.path[term as usize];
+            let path = &self.paths[term as usize];
             let documents = body.iter().map(|p| p.document).chain(path.iter().map(|(d, _)| *d));
             for document in documents.map(|d| d as usize) {
                 if seen[document] != term {
@@ -329,7 +289,7 @@ fn best(scores: &[f64]) -> f64 {
     if best > 0.0 { best } else { 1.0 }
 }
 
-/// Tests, foreign code, recently and often changed files: factors, and shares of the best score.
+/// Tests, foreign code, recently changed files: a factor, and shares of the best score.
 fn apply_priors(corpus: &Corpus, past: &Past, weights: &Weights, calm: f64, scores: &mut [f64]) {
     for (document, score) in corpus.documents.iter().zip(scores.iter_mut()) {
         if signal::is_foreign(&document.path, document.kind) {
@@ -337,16 +297,13 @@ fn apply_priors(corpus: &Corpus, past: &Past, weights: &Weights, calm: f64, scor
         }
     }
     let top = best(scores);
-    let most = past.touched.iter().copied().max().map_or(0.0, |t| f64::from(t).ln_1p());
-    let most = if most > 0.0 { most } else { 1.0 };
     for (d, document) in corpus.documents.iter().enumerate() {
         if signal::is_aside(&document.path) {
             scores[d] += top * weights.test;
         }
         let recency =
             past.last[d].map_or(0.0, |age| 1.0 / (1.0 + f64::from(age) / weights.recency_half));
-        let churn = f64::from(past.touched[d]).ln_1p() / most;
-        scores[d] += calm * top * (weights.recency * recency + weights.churn * churn);
+        scores[d] += calm * top * weights.recency * recency;
     }
 }
 
@@ -400,7 +357,7 @@ fn top(scores: &[f64], count: usize) -> Vec<u32> {
 fn evidence(
     query: &Query,
     corpus: &Corpus,
-    paths: &PathFields,
+    paths: &[Vec<(u32, f64)>],
     subjects: &[Vec<(u32, f64)>],
     parts: &Parts,
 ) -> Vec<bool> {
@@ -412,17 +369,17 @@ fn evidence(
             continue;
         }
         corpus.body[k].iter().for_each(|p| has[p.document as usize] = true);
-        paths.path[k].iter().chain(&subjects[k]).for_each(|(d, _)| has[*d as usize] = true);
+        paths[k].iter().chain(&subjects[k]).for_each(|(d, _)| has[*d as usize] = true);
     }
     corpus.identifiers.iter().flatten().for_each(|p| has[p.document as usize] = true);
     has
 }
 
 /// A word that most files hold tells none of them apart; in a project of a handful of files every word does.
-fn is_distinctive(query: &Query, corpus: &Corpus, paths: &PathFields) -> bool {
+fn is_distinctive(query: &Query, corpus: &Corpus, paths: &[Vec<(u32, f64)>]) -> bool {
     let most = (corpus.documents.len() / 2).max(FEW_DOCUMENTS);
     query.terms.iter().enumerate().filter(|(_, term)| !term.is_filler).any(|(k, _)| {
-        let in_paths = paths.path[k].len();
+        let in_paths = paths[k].len();
         let in_text = corpus.body[k].len();
         (1..=most).contains(&in_paths) || (1..=most).contains(&in_text)
     })

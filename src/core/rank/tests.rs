@@ -87,6 +87,17 @@ fn reasons_tell_places_and_words() {
 }
 
 #[test]
+fn a_file_that_the_task_names_comes_first_and_says_so() {
+    let task = "retry with backoff, see ./src/server.rs:12";
+    assert_eq!(paths(task, FILES, &History::default())[0], "src/server.rs");
+    let query = query(task);
+    let corpus = corpus(&query, FILES);
+    let ranking = rank(&query, &corpus, &History::default(), &Weights::default());
+    let is_mentioned = |document| ranking.reasons(&corpus, document).is_mentioned;
+    assert!(is_mentioned(2) && !is_mentioned(1));
+}
+
+#[test]
 fn distinctive_needs_a_content_word_in_text_or_path() {
     let is_distinctive = |task: &str| {
         let query = query(task);
