@@ -75,9 +75,14 @@ const NAME_REACH: usize = 64;
 pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
     let mut found = Vec::new();
     private_keys(text, &mut found);
-    url_passwords(text, &mut found);
-    bearer_tokens(text, &mut found);
-    words(text, &mut found);
+    if memchr::memchr(b'@', text.as_bytes()).is_some() {
+        url_passwords(text, &mut found);
+    }
+    // No token is without a digit; most lines of code are.
+    if text.bytes().any(|b| b.is_ascii_digit()) {
+        bearer_tokens(text, &mut found);
+        words(text, &mut found);
+    }
     for line in lines(text) {
         literals(text, line.clone(), &mut found);
         bare_value(text, line, &mut found);
@@ -135,19 +140,23 @@ fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 /// `-----BEGIN … PRIVATE KEY-----` to its end; a block that was cut off goes to the end of the text.
 fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     let mut from = 0;
-    while let Some(begin) = text[from..].find("-----BEGIN ").map(|at| from + at) {
+    while let Some(begin) = find(&text[from..], "-----BEGIN ").map(|at| from + at) {
         let line_end = text[begin..].find('\n').map_or(text.len(), |at| begin + at);
         from = line_end;
         if !text[begin..line_end].contains("PRIVATE KEY") {
             continue;
         }
-        let end = text[begin..].find("-----END ").map_or(text.len(), |at| {
+        let end = find(&text[begin..], "-----END ").map_or(text.len(), |at| {
             let end = begin + at;
             text[end..].find('\n').map_or(text.len(), |at| end + at)
         });
         found.push(begin..end);
         from = end;
     }
+}
+
+fn find(text: &str, needle: &str) -> Option<usize> {
+    memchr::memmem::find(text.as_bytes(), needle.as_bytes())
 }
 
 /// The password in `scheme://user:password@host`.
@@ -168,7 +177,7 @@ fn url_passwords(text: &str, found: &mut Vec<Range<usize>>) {
 /// What follows `Bearer ` or `Basic ` when it looks like more than a word of a sentence.
 fn bearer_tokens(text: &str, found: &mut Vec<Range<usize>>) {
     for scheme in ["Bearer ", "bearer ", "Basic "] {
-        for (at, _) in text.match_indices(scheme) {
+        for at in memchr::memmem::find_iter(text.as_bytes(), scheme) {
             let start = at + scheme.len();
             let length = text[start..].bytes().take_while(|&b| is_word(b) || b == b'=').count();
             let token = &text[start..start + length];
@@ -190,7 +199,7 @@ fn words(text: &str, found: &mut Vec<Range<usize>>) {
     while at < bytes.len() {
         let length = bytes[at..].iter().take_while(|&&b| is_word(b)).count();
         // No token is shorter than a prefix of three and ten characters.
-        if length >= 13 {
+        if length >= 13 && bytes[at..at + length].iter().any(u8::is_ascii_digit) {
             let word = &text[at..at + length];
             let start =
                 known_token(word).or_else(|| (is_jwt(word) || is_random(word)).then_some(0));
@@ -202,16 +211,13 @@ fn words(text: &str, found: &mut Vec<Range<usize>>) {
 
 /// Where a token with a published prefix starts in the word.
 fn known_token(word: &str) -> Option<usize> {
-    PREFIXES
-        .iter()
-        .filter_map(|&(prefix, least)| {
-            let at = word.find(prefix)?;
-            let is_start = at == 0 || !word.as_bytes()[at - 1].is_ascii_alphanumeric();
-            let tail = &word[at + prefix.len()..];
-            let is_token = tail.len() >= least && tail.bytes().any(|b| b.is_ascii_digit());
-            (is_start && is_token).then_some(at)
-        })
-        .min()
+    let bytes = word.as_bytes();
+    let is_token = |at: usize, &(prefix, least): &(&str, usize)| {
+        let tail = bytes[at..].strip_prefix(prefix.as_bytes());
+        tail.is_some_and(|tail| tail.len() >= least && tail.iter().any(u8::is_ascii_digit))
+    };
+    let starts = |at: &usize| *at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+    (0..bytes.len()).filter(starts).find(|&at| PREFIXES.iter().any(|prefix| is_token(at, prefix)))
 }
 
 fn is_jwt(word: &str) -> bool {

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+/// How often a waiting request looks whether it is still wanted.
+const FLAG_PERIOD: Duration = Duration::from_millis(50);
+
 /// When an answer is due, if ever; at once as soon as nobody waits for it any more.
 #[derive(Debug, Clone, Default)]
 pub struct Deadline {
@@ -211,7 +214,9 @@ impl Run {
         places: MutexGuard<'a, Places>,
         most: Option<Duration>,
     ) -> MutexGuard<'a, Places> {
-        let most = [most, self.deadline.left()].into_iter().flatten().min();
+        // A flag rings no bell: it is looked at again and again.
+        let look = self.deadline.is_cancelled.as_ref().map(|_| FLAG_PERIOD);
+        let most = [most, self.deadline.left(), look].into_iter().flatten().min();
         match most {
             // The deadline counts as passed only at zero: never wait for nothing.
             Some(most) => {
@@ -264,6 +269,18 @@ mod tests {
         drop(place);
         assert!(!run.sleep(Duration::from_secs(60)));
         assert!(started.elapsed() < Duration::from_millis(130));
+    }
+
+    #[test]
+    fn a_wait_ends_when_nobody_wants_the_answer() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let run = Run::new(1, Deadline::NEVER.or_when(flag.clone()));
+        let _place = run.enter().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| flag.store(true, Ordering::Relaxed));
+            assert!(run.enter().is_none());
+            assert!(!run.sleep(Duration::from_secs(60)));
+        });
     }
 
     #[test]

@@ -138,11 +138,12 @@ fn hosts_on_the_network_are_reached_through_the_proxy() {
     let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", proxy.local_addr().unwrap());
     let asked = std::thread::spawn(move || {
-        let (mut stream, _) = proxy.accept().unwrap();
-        let mut head = [0; 1024];
-        let n = std::io::Read::read(&mut stream, &mut head).unwrap();
-        let _ = std::io::Write::write_all(&mut stream, b"HTTP/1.1 403 Forbidden\r\n\r\n");
-        String::from_utf8_lossy(&head[..n]).into_owned()
+        let (stream, _) = proxy.accept().unwrap();
+        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(&stream));
+        let head: Vec<String> =
+            lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+        let _ = std::io::Write::write_all(&mut &stream, b"HTTP/1.1 403 Forbidden\r\n\r\n");
+        head.join("\n")
     });
     let repo = project();
     let run = repo.packer().args(&["pack", TASK, "-p", "jev"]).env("TYPESAFE_API_KEY", KEY);
