@@ -160,7 +160,7 @@ const PACK: Subcommand = Subcommand {
 
 const HOOK: Subcommand = Subcommand {
     name: "hook",
-    positional: "",
+    positional: "[pre-compact]",
     about: "answer a Claude Code hook: JSON on standard input, JSON or nothing on standard output",
     flags: &[],
 };

@@ -22,11 +22,12 @@ export const register = (on, options) => {
       if (run.isStdoutTruncated) throw new Error('answer over 4 MiB')
       answer = JSON.parse(run.stdout)
     } catch (error) {
-      answer = { toast: 'fallback to built-in summary (' + (error instanceof Error ? error.message : error) + ')' }
+      answer = { fallback: error instanceof Error ? error.message : String(error) }
     }
     for (const line of answer.log ?? []) $.ui.log(line, { to: 'debug' })
-    $.ui.log(answer.toast)
-    $.ui.toast(answer.toast, { timeoutMs: 15_000 })
+    const toast = answer.toast ?? 'fallback to built-in summary (' + answer.fallback + ')'
+    $.ui.log(toast)
+    $.ui.toast(toast, { timeoutMs: 15_000 })
     if (answer.rows === undefined) return next(event)
     // A number is the engine's own message of that index, handle and all; an object is a message built anew.
     const messages = answer.rows.map(row => (typeof row === 'number' ? event.messages[row] : row))

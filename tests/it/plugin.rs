@@ -139,6 +139,24 @@ fn options_have_the_defaults_and_ranges_of_the_program() {
 }
 
 #[test]
+fn options_of_compaction_have_the_defaults_and_ranges_of_the_program() {
+    let plugin = json("plugin/.claude-plugin/plugin.json");
+    let options = &plugin["userConfig"];
+    for setting in config::compact::SETTINGS {
+        let option = &options[format!("compact_{}", setting.name.replace('-', "_"))];
+        for (key, value) in
+            [("default", setting.default), ("min", setting.min), ("max", setting.max)]
+        {
+            assert_eq!(option[key].as_f64(), Some(value), "{}", setting.name);
+        }
+    }
+    let hooks = json("plugin/hooks/hooks.json");
+    assert_eq!(hooks["modules"], serde_json::json!(["./register.js"]));
+    let shim = fs::read_to_string(source("plugin/hooks/register.js")).unwrap();
+    assert!(shim.lines().count() <= 60);
+}
+
+#[test]
 fn options_use_only_keys_that_older_clients_accept() {
     let plugin = json("plugin/.claude-plugin/plugin.json");
     let known = ["type", "title", "description", "default", "sensitive", "min", "max"];

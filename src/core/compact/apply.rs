@@ -100,7 +100,11 @@ fn stub(pair: &Pair<'_, '_>, stubs: &[usize]) -> Option<Edit> {
         Value::Number(_) | Value::Other(_) => None,
     };
     let values: Vec<(usize, String)> = stubs.iter().filter_map(note).collect();
-    (!values.is_empty()).then(|| Edit { at: pair.call_at, change: Change::Arguments(values) })
+    if values.is_empty() {
+        None
+    } else {
+        Some(Edit { at: pair.call_at, change: Change::Arguments(values) })
+    }
 }
 
 /// A call and its result go together, if the note that stays is shorter.

@@ -136,7 +136,7 @@ pub fn fit(
             return Ok(ladder.fitted(stage));
         }
     }
-    let stages: [(&'static str, fn(&mut Ladder<'_, '_>)); 5] = [
+    let stages: [Stage; 5] = [
         ("texts abridged", |ladder| ladder.abridge_texts()),
         ("old messages collapsed", |ladder| ladder.collapse_messages()),
         ("old calls compacted", |ladder| ladder.compact_calls()),
@@ -151,6 +151,9 @@ pub fn fit(
     }
     Err(TooLarge { tokens: ladder.total, limit: options.max_tokens })
 }
+
+/// A stage: its name, and how it shrinks the state.
+type Stage = (&'static str, fn(&mut Ladder<'_, '_>));
 
 struct Ladder<'l, 'a> {
     transcript: &'l Transcript<'a>,

@@ -1,0 +1,105 @@
+//! Transcripts that nobody should have: cut off, doubled, not UTF-8, nested without end. A clear error or a right result, and
+//! the source is never changed.
+
+use std::fmt::Write as _;
+
+use crate::harness::{Output, Repo};
+
+/// A session of `count` reads, as lines.
+fn session(count: usize) -> Vec<String> {
+    let mut lines = vec![r#"{"type":"user","uuid":"p","message":{"content":"fix it"}}"#.to_owned()];
+    for i in 0..count {
+        lines.push(format!(
+            r#"{{"type":"assistant","uuid":"a{i}","message":{{"content":[{{"type":"tool_use","id":"c{i}","name":"Read","input":{{"file_path":"src/f{i}.rs"}}}}]}}}}"#
+        ));
+        let mut text = String::new();
+        for line in 0..80 {
+            let _ = write!(text, "src/f{i}.rs:{line}: fn handler_{i}_{line}()\\n");
+        }
+        lines.push(format!(
+            r#"{{"type":"user","uuid":"r{i}","message":{{"content":[{{"type":"tool_result","tool_use_id":"c{i}","content":"{text}"}}]}}}}"#
+        ));
+    }
+    lines
+}
+
+fn compact(input: &[u8]) -> Output {
+    let repo = Repo::plain();
+    repo.file("session.jsonl", input);
+    let output = repo.packer().args(&["compact", "session.jsonl", "--archive", "false"]).run();
+    assert_eq!(std::fs::read(repo.root.join("session.jsonl")).unwrap(), input);
+    output
+}
+
+/// The session with a line in its middle; the rest must be compacted and the line kept as it is.
+#[track_caller]
+fn check_line(line: &str) {
+    let mut lines = session(30);
+    lines.insert(31, line.to_owned());
+    let output = compact((lines.join("\n") + "\n").as_bytes());
+    let output = output.expect_code(0);
+    assert!(output.lines().any(|kept| kept == line), "the line is gone");
+    assert!(output.contains("excerpt"));
+    assert_eq!(output.lines().count(), lines.len());
+}
+
+#[test]
+fn strange_lines_are_carried_along() {
+    let deep = format!(
+        r#"{{"type":"user","message":{{"content":{}{}}}}}"#,
+        "[".repeat(50_000),
+        "]".repeat(50_000)
+    );
+    for line in [
+        "not json",
+        "{\"type\":\"user\",\"message\":",
+        r#"{"type":"user","message":{"content":"\ud800 half a character"}}"#,
+        r#"{"__proto__":{"type":"user"},"constructor":1e400,"n":-1E999999}"#,
+        r#"{"type":"user","type":"assistant","message":{"content":"twice"}}"#,
+        r#"{"type":["user"],"message":7}"#,
+        r#"{"type":"user","message":{"content":[7,null,{"type":"tool_result"},{"type":"tool_use","id":7}]}}"#,
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"nobody","content":"orphan"}]}}"#,
+        r#"{"type":"user","isSidechain":true,"message":{"content":"elsewhere"}}"#,
+        deep.as_str(),
+    ] {
+        check_line(line);
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_or_doubled_is_compacted() {
+    let whole = session(30).join("\n");
+    let cut = &whole[..whole.len() - 300];
+    assert!(compact(cut.as_bytes()).expect_code(0).contains("excerpt"));
+    let doubled = format!("{whole}\n{whole}\n");
+    let output = compact(doubled.as_bytes());
+    assert!(
+        output.expect_code(0).ends_with(&format!("{whole}\n")),
+        "repeated rows are not read twice"
+    );
+}
+
+#[test]
+fn windows_line_ends_and_other_encodings() {
+    let lines = session(30).join("\r\n");
+    assert!(compact(lines.as_bytes()).expect_code(0).contains("excerpt"));
+    let mut latin = session(30).join("\n").into_bytes();
+    latin.extend_from_slice(b"\n{\"type\":\"user\",\"message\":{\"content\":\"caf\xe9\"}}\n");
+    let output = compact(&latin);
+    output.expect_code(0);
+    let utf16: Vec<u8> = "{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert!(compact(&utf16).stderr.contains("no messages found"));
+    assert!(compact(b"").stderr.contains("no messages found"));
+    assert!(compact(b"\0\0\0").stderr.contains("no messages found"));
+}
+
+#[test]
+fn a_line_of_ten_million_characters_takes_no_minute() {
+    let mut lines = session(30);
+    let text = "x9_".repeat(2_000_000) + &"ab/".repeat(1_000_000) + &"-~".repeat(500_000);
+    lines.insert(2, lines[2].replace("src/f0.rs:0:", &text));
+    lines.remove(3);
+    let output = compact(lines.join("\n").as_bytes());
+    assert!(output.expect_code(0).len() < 200_000);
+    assert!(output.elapsed.as_secs() < 20, "{:?}", output.elapsed);
+}
