@@ -359,3 +359,71 @@ fn with_index(repo: &Repo) -> crate::harness::Packer {
         .env("CONTEXT_PACKER_INDEX", "1")
         .env("CONTEXT_PACKER_CACHE", repo.outside().join("cache"))
 }
+
+/// An index that is not made yet is made after the answer, by a process of its own.
+#[test]
+fn an_answer_is_followed_by_an_index() {
+    let repo = Repo::new();
+    for k in 0..60 {
+        repo.file(format!("src/file{k}.rs"), format!("fn retry{k}() {{ upload() }}"));
+    }
+    repo.commit("Retry the upload");
+    let pack = |repo: &Repo| {
+        let output = with_index(repo).args(&["pack", "retry the upload", "--explain"]).run();
+        let text = output.expect_code(0).to_owned();
+        // The first line ends with how long it took.
+        text.lines().filter(|line| !line.contains(" ms")).collect::<Vec<_>>().join("\n")
+    };
+    let first = pack(&repo);
+    let started = Instant::now();
+    let is_there =
+        || with_index(&repo).args(&["index", "status"]).run().stdout.contains("60 files");
+    while !is_there() {
+        assert!(started.elapsed() < Duration::from_secs(60), "no index was made");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(pack(&repo), first);
+    let cleared = with_index(&repo).args(&["index", "clear"]).run();
+    assert!(cleared.expect_code(0).starts_with("removed the index"), "{cleared:#?}");
+    let status = with_index(&repo).args(&["index", "status"]).run();
+    assert!(status.expect_code(0).starts_with("no index at"), "{status:#?}");
+}
+
+/// A file where the folder should be, a folder that cannot be made, a disk that takes nothing more.
+#[test]
+fn a_cache_that_takes_nothing_costs_no_answer() {
+    let repo = Repo::new();
+    let noise: String = (0..20_000).map(|k| format!("word{k:x}word ")).collect();
+    repo.file("src/lib.rs", "fn retry() {}").file("src/noise.rs", noise).commit("Retry");
+    repo.file("../blocked", "no folder");
+    let expected = repo.pack("retry", &["--json", "--limit", "1"]);
+    let path = |text: &str| text.lines().find(|line| line.contains("\"path\"")).map(str::to_owned);
+    let blocked = repo.packer().args(&["pack", "retry", "--json", "--limit", "1"]);
+    let blocked = blocked.env("CONTEXT_PACKER_INDEX", "1");
+    let output = blocked.env("CONTEXT_PACKER_CACHE", repo.outside().join("blocked/deeper")).run();
+    assert_eq!(path(output.expect_code(0)), path(expected.expect_code(0)));
+
+    // A limit on file sizes fails writes as a full disk does, once its signal is ignored.
+    let program = env!("CARGO_BIN_EXE_context-packer");
+    let script = format!("trap '' XFSZ; ulimit -f 8; exec {program} index build");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &script]).current_dir(&repo.root).env_clear().env("HOME", repo.home());
+    shell.env("PATH", std::env::var_os("PATH").unwrap());
+    let output = shell.env("CONTEXT_PACKER_CACHE", repo.outside().join("cache")).output().unwrap();
+    let message = crate::harness::lossy(&output.stderr);
+    assert!(message.contains("cannot write the index"), "{output:?}");
+    let left = fs::read_dir(folder(&repo)).unwrap().flatten().map(|entry| entry.path());
+    let left: Vec<PathBuf> = left.collect();
+    assert!(left.iter().all(|path| path.extension().unwrap() == "lock"), "{left:?}");
+    assert_same(&repo, "a full disk");
+}
+
+#[test]
+fn only_its_owner_can_read_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let repo = Repo::new();
+    sample(&repo);
+    build(&repo).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&folder(&repo)), mode(&index_file(&repo))), (0o700, 0o600));
+}

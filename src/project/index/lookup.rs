@@ -38,7 +38,7 @@ pub(super) fn survey(
     let is_stale = listing.is_stale || past.is_stale() || again.is_stale;
     let mut warnings = listing.warnings.clone();
     warnings.extend(again.warnings(tables, &found, task.max_file_bytes));
-    let corpus = assemble(tables, query, &again, found, fields);
+    let corpus = assemble(tables, query, &again, found, &fields);
     let (history, cut) = past.finish(known, &corpus.documents, root);
     warnings.extend(cut);
     Some(Survey { corpus, history, warnings, is_stale })
@@ -127,7 +127,7 @@ fn assemble(
     query: &Query,
     again: &Again<'_>,
     found: Found,
-    fields: Fields,
+    fields: &Fields,
 ) -> Corpus {
     let mut corpus = Corpus::new(query);
     let mut places = vec![NONE; tables.paths.len()];
