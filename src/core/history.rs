@@ -137,7 +137,7 @@ mod tests {
             ("mass rename of retry", &[0, 1, 2], 31),
             ("retries: back off", &[1], 1),
         ]);
-        let past = history.past(&query("retry backoff"), 4);
+        let past = history.past(&query("retry; backoff"), 4);
         assert_eq!(past.touched, [1, 3, 2, 0]);
         assert_eq!(past.last, [Some(1), Some(0), Some(0), None]);
         assert_eq!(past.subjects, [vec![(1, 1.5), (2, 0.5)], vec![]]);

@@ -139,7 +139,9 @@ fn terms(task: &str) -> Vec<Term> {
     let mut terms: Vec<Term> = Vec::new();
     let mut index: HashMap<Vec<u8>, usize> = HashMap::new();
     for Word { range, stem, text } in &words {
-        let is_quoted = quoted.iter().any(|q| q.contains(&range.start));
+        // Sorted: a pasted page may hold thousands.
+        let next = quoted.partition_point(|q| q.start <= range.start);
+        let is_quoted = next > 0 && quoted[next - 1].contains(&range.start);
         if let Some(&known) = index.get(stem) {
             terms[known].count += 1;
             terms[known].is_quoted |= is_quoted;
@@ -184,18 +186,19 @@ fn joined(
         word.text.is_ascii() && word.text.len() > 1 && term.is_some_and(|term| !term.is_stop)
     };
     let is_near = second.range.start <= first.range.end + 1;
+    if !is_near || !is_content(first) || !is_content(second) {
+        return None;
+    }
     let word = [&*first.text, &*second.text].concat().to_ascii_lowercase();
-    (is_near && is_content(first) && is_content(second) && word.len() <= MAX_WORD_BYTES).then(
-        || Term {
-            stem: tokenize::stem(word.as_bytes()),
-            word,
-            is_stop: false,
-            is_filler: true,
-            count: 1,
-            is_quoted: false,
-            is_joined: true,
-        },
-    )
+    (word.len() <= MAX_WORD_BYTES).then(|| Term {
+        stem: tokenize::stem(word.as_bytes()),
+        word,
+        is_stop: false,
+        is_filler: true,
+        count: 1,
+        is_quoted: false,
+        is_joined: true,
+    })
 }
 
 /// What stands between backticks on one line.
