@@ -37,7 +37,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Pack(args) => cmd::pack::run(&args, &progress()),
         Command::Mcp(args) => cmd::mcp::run(args),
         Command::Compact(args) => cmd::compact::run(&args),
-        Command::Restore(id) => cmd::compact::restore(&id),
+        Command::Restore(id) => cmd::restore::run(&id),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Index(args) => cmd::index::run(&args),
         Command::Hook => {

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use super::compact_bench;
 use crate::args::CompactArgs;
@@ -99,18 +99,6 @@ fn read(input: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn archive_folder(is_on: bool, environment: Environment<'_>) -> Option<PathBuf> {
+pub(super) fn archive_folder(is_on: bool, environment: Environment<'_>) -> Option<PathBuf> {
     is_on.then(|| private::folder(environment))?.map(|ours| archive::folder(&ours))
-}
-
-/// `context-packer restore ID`: prints what compaction removed.
-///
-/// # Errors
-/// An id that the archive does not have.
-pub fn restore(id: &str) -> Result<()> {
-    let folder = archive_folder(true, &config::process_environment);
-    let Some(text) = folder.and_then(|folder| archive::restore(&folder, id)) else {
-        bail!("the archive has no result {id:?}: it keeps 30 days and never what looks like a key");
-    };
-    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }

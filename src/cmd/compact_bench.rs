@@ -1,6 +1,5 @@
 //! `context-packer compact bench DIR…`: the ruler on the person's own transcripts, for our policies and those of others.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use crate::compact::plan::Plan;
 use crate::compact::ruler::{self, Cut, Score};
 use crate::compact::transcript::Transcript;
 use crate::compact::{apply, baseline};
-use crate::transcript;
+use crate::{render, transcript};
 
 /// Shares of a session's calls at which it is cut: the ruler's.
 const SHARES: [f64; 3] = [0.4, 0.6, 0.8];
@@ -58,7 +57,9 @@ pub fn run(paths: &[String]) -> Result<()> {
     if scores[0].0.cuts == 0 {
         bail!("no session is long enough: the ruler needs {} answered calls", ruler::MIN_CALLS);
     }
-    Ok(std::io::stdout().lock().write_all(table(&scores).as_bytes())?)
+    let rows = ROWS.iter().zip(&scores).map(|((name, ..), (score, time))| (*name, score, *time));
+    let table = render::compact::ruler_table(rows);
+    Ok(std::io::stdout().lock().write_all(table.as_bytes())?)
 }
 
 fn files(paths: &[String]) -> Result<Vec<PathBuf>> {
@@ -98,20 +99,4 @@ fn measure(cut: &Cut<'_>, scores: &mut [(Score, Duration)]) {
         let kept = ruler::kept(&needs, &cut.prefix, &after, &plan);
         score.add(&needs, &kept, cut.prefix.chars(), size);
     }
-}
-
-fn table(scores: &[(Score, Duration)]) -> String {
-    let mut text = format!(
-        "{:<18}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}\n",
-        "policy", "red%", "ident%", "all-id%", "editln%", "quote8%", "noloss%", "ms"
-    );
-    for ((name, ..), (score, time)) in ROWS.iter().zip(scores) {
-        let _ = write!(text, "{name:<18}");
-        for share in score.shares() {
-            let _ = write!(text, "{:>8.1}", share * 100.0);
-        }
-        let _ = writeln!(text, "{:>8.1}", time.as_secs_f64() * 1000.0 / score.cuts as f64);
-    }
-    let _ = writeln!(text, "{} cuts", scores[0].0.cuts);
-    text
 }

@@ -7,3 +7,4 @@ pub mod hook;
 pub mod index;
 pub mod mcp;
 pub mod pack;
+pub mod restore;

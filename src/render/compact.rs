@@ -1,9 +1,11 @@
 //! A compaction in words: the table of a dry run, the line of decisions for a log, the last line for the person.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::core::compact::pair::{Pair, Pairing};
 use crate::core::compact::plan::{Decision, Outcome, Plan, Scores};
+use crate::core::compact::ruler::Score;
 use crate::core::compact::run::Stats;
 use crate::core::compact::transcript::char_count;
 
@@ -93,4 +95,24 @@ pub fn summary(stats: &Stats) -> String {
         stats.calls_dropped,
         stats.irregular,
     )
+}
+
+/// The ruler's table: a line for each policy with its scores and the time it took for all cuts.
+#[must_use]
+pub fn ruler_table<'r>(rows: impl Iterator<Item = (&'r str, &'r Score, Duration)>) -> String {
+    let mut text = format!(
+        "{:<18}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}\n",
+        "policy", "red%", "ident%", "all-id%", "editln%", "quote8%", "noloss%", "ms"
+    );
+    let mut cuts = 0;
+    for (name, score, time) in rows {
+        let _ = write!(text, "{name:<18}");
+        for share in score.shares() {
+            let _ = write!(text, "{:>8.1}", share * 100.0);
+        }
+        let _ = writeln!(text, "{:>8.1}", time.as_secs_f64() * 1000.0 / score.cuts as f64);
+        cuts = score.cuts;
+    }
+    let _ = writeln!(text, "{cuts} cuts");
+    text
 }

@@ -112,7 +112,7 @@ fn entries_without_calls_are_left_out_and_bare_calls_merged() {
 #[test]
 fn requests_stay_under_both_ceilings() {
     for (count, prose) in [(40, 100), (300, 600)] {
-        let bytes = conversation(count, prose, 900);
+        let bytes = conversation(count, prose, 6_000);
         let document = transcript::read(&bytes).unwrap();
         let script = Script { answer: &|_| Ok(0.3), sizes: RefCell::default() };
         let compacted = run(&document.transcript, &policy("jev"), &script).unwrap();
