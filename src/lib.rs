@@ -6,7 +6,7 @@
 //! hook JSON / argv / MCP call
 //!    │ hook::wire, args, mcp::wire              bytes → Task { text, root, limit, provider }
 //! Task ──core::query──► Query { terms with weights, identifiers, paths, quoted }
-//! root ──project::files──► FileEntry ──project::scan (or project::index)──► core::corpus::Corpus
+//! root ──project::files──► FileEntry ──project::scan + core::matcher (or project::index)──► core::corpus::Corpus
 //! HEAD ──project::history──► core::history::History { subjects, files touched }
 //!    │ core::bm25 + core::signal ─► Explained score ─core::rank─► [Candidate], in a total order
 //!    ├─ keywords: stop here

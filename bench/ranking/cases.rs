@@ -6,8 +6,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result};
-use context_packer::core::corpus::{Corpus, Counts, Kind, Matcher, Scratch};
+use context_packer::core::corpus::{Corpus, Counts, Kind};
 use context_packer::core::history::{History, MAX_COMMITS};
+use context_packer::core::matcher::{Matcher, Scratch};
 use context_packer::core::query::{self, Query};
 use context_packer::project::files::Extensions;
 use context_packer::project::history;

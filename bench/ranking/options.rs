@@ -57,7 +57,7 @@ impl Options {
         while let Some(argument) = parser.next()? {
             match argument {
                 Value(folder) if options.clones.as_os_str().is_empty() => {
-                    options.clones = folder.into()
+                    options.clones = folder.into();
                 }
                 Long("definitions") => options.definitions = parser.value()?.into(),
                 Long("tasks") => options.tasks = list(&mut parser, ',')?,
@@ -67,7 +67,7 @@ impl Options {
                 Long("per-repo") => options.selection.per_repo = parser.value()?.parse()?,
                 Long("systems") => options.systems = list(&mut parser, ';')?,
                 Long("extensions") => {
-                    options.candidates.extensions = extensions(&parser.value()?.string()?)?
+                    options.candidates.extensions = extensions(&parser.value()?.string()?)?;
                 }
                 Long("max-bytes") => options.candidates.max_bytes = parser.value()?.parse()?,
                 Long("by-repository") => options.by_repository = true,

@@ -9,6 +9,7 @@ pub mod compact;
 pub mod corpus;
 pub mod fuse;
 pub mod history;
+pub mod matcher;
 pub(crate) mod mention;
 pub mod query;
 pub mod question;

@@ -1,4 +1,4 @@
-//! Every term of a document, for an index that must answer any query: what [`super::corpus::Matcher`] counts for one
+//! Every term of a document, for an index that must answer any query: what [`super::matcher::Matcher`] counts for one
 //! query, [`every_term`] reports for all of them.
 //!
 //! Bytes in, terms with counts out. Property-tested against the matcher in `tests`.
@@ -214,7 +214,8 @@ pub fn only_word(identifier: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::corpus::{Kind, Matcher, Scratch};
+    use super::super::corpus::Kind;
+    use super::super::matcher::{Matcher, Scratch};
     use super::super::query::query;
     use super::*;
 

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Warning;
 use super::files::full_path;
-use crate::core::corpus::{Corpus, Counts, Kind, Matcher, Scratch};
+use crate::core::corpus::{Corpus, Counts, Kind};
+use crate::core::matcher::{Matcher, Scratch};
 use crate::core::query::Query;
 
 /// Largest file that is ranked. The seed's 100 kB lost 28 of 310 needed files of prometheus.

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::corpus::{Matcher, Scratch};
 use crate::core::history::Commit;
+use crate::core::matcher::{Matcher, Scratch};
 use crate::core::query::query;
 
 fn corpus(query: &Query, files: &[(&str, &str)]) -> Corpus {

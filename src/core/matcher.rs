@@ -1,0 +1,351 @@
+//! Reads a document for a query: one pass over its bytes counts what the query asks for.
+//!
+//! A [`Matcher`] is a compiled query; bytes in, [`Counts`] out. Where words start is found for 64 bytes at a time, and nearly
+//! every word is dismissed by its first bytes.
+
+use std::collections::HashMap;
+
+use super::corpus::{self, Counts, Kind};
+use super::query::Query;
+use super::tokenize::{self, CLASS, DIGIT, IDENTIFIER, MAX_WORD_BYTES};
+
+/// A query made ready to read documents with. Shared by threads; see [`Matcher::count`].
+pub struct Matcher<'q> {
+    terms: HashMap<&'q [u8], u32>,
+    identifiers: HashMap<&'q [u8], u32>,
+    /// How words of the stems, and identifiers, start.
+    term_starts: Starts,
+    identifier_starts: Starts,
+    has_wide_terms: bool,
+}
+
+impl<'q> Matcher<'q> {
+    /// Compiles a query.
+    #[must_use]
+    pub fn new(query: &'q Query) -> Matcher<'q> {
+        let identifiers: HashMap<&[u8], u32> =
+            (0u32..).zip(&query.identifiers).map(|(k, id)| (id.as_slice(), k)).collect();
+        Matcher {
+            terms: query.index(),
+            identifiers,
+            term_starts: Starts::of_stems(query.terms.iter().map(|term| term.stem.as_slice())),
+            identifier_starts: Starts::of_names(query.identifiers.iter().map(Vec::as_slice)),
+            has_wide_terms: query.terms.iter().any(|term| !term.stem.is_ascii()),
+        }
+    }
+
+    /// Counts one document. O(bytes); `scratch` is reused from document to document.
+    #[must_use]
+    pub fn count(&self, text: &[u8], scratch: &mut Scratch) -> Counts {
+        let kind = corpus::kind(text);
+        if kind == Kind::Binary {
+            return Counts { kind, ..Counts::default() };
+        }
+        scratch.reset(self.terms.len(), self.identifiers.len());
+        let length = self.count_words(text, scratch);
+        if self.has_wide_terms {
+            tokenize::wide_words(text, |_, word| {
+                if let Some(&term) = self.terms.get(word.as_bytes()) {
+                    scratch.body.add(term);
+                }
+            });
+        }
+        Counts { length, kind, body: scratch.body.take(), identifiers: scratch.identifiers.take() }
+    }
+
+    /// The pass over the bytes: where words start is found for 64 bytes at a time, and nearly every word is dismissed
+    /// by its first four bytes.
+    fn count_words(&self, text: &[u8], scratch: &mut Scratch) -> u32 {
+        let mut length = 0;
+        for start in (0..text.len()).step_by(BLOCK_BYTES) {
+            let starts = block_starts(text, start);
+            length += starts.words.count_ones();
+            for at in bits(starts.words).map(|bit| start + bit) {
+                if self.term_starts.may_contain(text, at)
+                    && self.term_starts.contain(first_of_word(text, at))
+                {
+                    self.count_term(text, at, scratch);
+                }
+            }
+            // Most tasks name no identifier.
+            if !self.identifiers.is_empty() {
+                for at in bits(starts.identifiers).map(|bit| start + bit) {
+                    self.at_identifier(text, at, scratch);
+                }
+            }
+        }
+        length
+    }
+
+    fn count_term(&self, text: &[u8], start: usize, scratch: &mut Scratch) {
+        let end = tokenize::word_end(text, start);
+        if end - start <= MAX_WORD_BYTES {
+            scratch.word.clear();
+            scratch.word.extend(text[start..end].iter().map(u8::to_ascii_lowercase));
+            tokenize::stem_in_place(&mut scratch.word);
+            if let Some(&term) = self.terms.get(scratch.word.as_slice()) {
+                scratch.body.add(term);
+            }
+        }
+    }
+
+    /// At a byte where an identifier may start: not a digit, and no identifier character but digits before it.
+    fn at_identifier(&self, text: &[u8], at: usize, scratch: &mut Scratch) {
+        let follows_digit = at > 0 && CLASS[text[at - 1] as usize] == DIGIT;
+        if !follows_digit || follows_digits_alone(text, at) {
+            self.count_identifier(text, at, scratch);
+        }
+    }
+
+    fn count_identifier(&self, text: &[u8], at: usize, scratch: &mut Scratch) {
+        if !self.identifier_starts.may_contain(text, at)
+            || !self.identifier_starts.contain(four_bytes(text, at))
+        {
+            return;
+        }
+        let end = tokenize::identifier_end(text, at);
+        if end - at <= MAX_WORD_BYTES {
+            scratch.word.clear();
+            scratch.word.extend(text[at..end].iter().map(u8::to_ascii_lowercase));
+            if let Some(&identifier) = self.identifiers.get(scratch.word.as_slice()) {
+                scratch.identifiers.add(identifier);
+            }
+        }
+    }
+}
+
+/// Bytes looked at together: one bit each in a `u64`.
+const BLOCK_BYTES: usize = 64;
+
+/// Where words and identifiers start in a block: bit k stands for its byte k.
+struct BlockStarts {
+    words: u64,
+    /// Identifier characters other than digits after anything but an identifier character, or after a digit.
+    identifiers: u64,
+}
+
+/// Where words (as of [`tokenize::words`]) and identifiers start in the block at `start`.
+fn block_starts(text: &[u8], start: usize) -> BlockStarts {
+    // One byte of context on each side; the ends of the text are padded with zeros, which separate.
+    let mut padded = [0; BLOCK_BYTES + 2];
+    let window: &[u8; BLOCK_BYTES + 2] =
+        match start.checked_sub(1).and_then(|from| text.get(from..from + BLOCK_BYTES + 2)) {
+            Some(inside) => inside.try_into().unwrap_or(&padded),
+            None => {
+                let from = start.saturating_sub(1);
+                let inside = &text[from..text.len().min(start + BLOCK_BYTES + 1)];
+                let offset = usize::from(start == 0);
+                padded[offset..offset + inside.len()].copy_from_slice(inside);
+                &padded
+            }
+        };
+    let mut words = [0; BLOCK_BYTES];
+    let mut identifiers = [0; BLOCK_BYTES];
+    // Plain arithmetic on bytes, without branches: the compiler makes it 16 bytes at a time.
+    for k in 0..BLOCK_BYTES {
+        let (before, here, after) = (window[k], window[k + 1], window[k + 2]);
+        let starts_number = is_digit(here) & !is_digit(before);
+        let starts_lower = is_lower(here) & !is_lower(before) & !is_upper(before);
+        let starts_upper = is_upper(here) & (!is_upper(before) | is_lower(after));
+        words[k] = u8::from(starts_number | starts_lower | starts_upper);
+        let names = is_lower(here) | is_upper(here) | (here == b'_');
+        let named = is_lower(before) | is_upper(before) | (before == b'_');
+        identifiers[k] = u8::from(names & !named);
+    }
+    BlockStarts { words: mask(&words), identifiers: mask(&identifiers) }
+}
+
+#[inline]
+fn is_lower(byte: u8) -> bool {
+    byte.wrapping_sub(b'a') < 26
+}
+
+#[inline]
+fn is_upper(byte: u8) -> bool {
+    byte.wrapping_sub(b'A') < 26
+}
+
+#[inline]
+fn is_digit(byte: u8) -> bool {
+    byte.wrapping_sub(b'0') < 10
+}
+
+/// Bytes of 0 and 1 as bits. The factor moves bit 0 of byte k to bit 56 + k.
+#[inline]
+fn mask(bytes: &[u8; BLOCK_BYTES]) -> u64 {
+    let (eights, _) = bytes.as_chunks::<8>();
+    let eight =
+        |chunk: &[u8; 8]| u64::from_le_bytes(*chunk).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    eights.iter().rev().fold(0, |mask, chunk| mask << 8 | eight(chunk))
+}
+
+/// The numbers of the bits set, ascending.
+#[inline]
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
+/// Is the run of identifier characters before `at` made of digits only?
+fn follows_digits_alone(text: &[u8], at: usize) -> bool {
+    let digits = text[..at].iter().rev().take_while(|&&b| CLASS[b as usize] == DIGIT).count();
+    at == digits || CLASS[text[at - digits - 1] as usize] & IDENTIFIER == 0
+}
+
+/// A filter on how words start, letter case aside: first on two bytes, then on four.
+///
+/// What [`tokenize::stem`] may do to a word decides which four bytes the words of a stem can start with.
+struct Starts {
+    /// Per first byte (five bits of it), the second bytes: small enough to stay at hand for every word of a project.
+    pairs: [u32; 32],
+    /// One bit for each of 2^16 hashes of four bytes.
+    bits: Box<[u64; 1024]>,
+}
+
+impl Starts {
+    fn new() -> Starts {
+        Starts { pairs: [0; 32], bits: Box::new([0; 1024]) }
+    }
+
+    /// Lets every word through that has one of these stems.
+    fn of_stems<'a>(stems: impl Iterator<Item = &'a [u8]>) -> Starts {
+        let mut starts = Starts::new();
+        for stem in stems {
+            match *stem {
+                // No ending is taken off a word to leave fewer than three bytes: the word itself.
+                [a] => starts.insert([a, 0, 0, 0]),
+                [a, b] => starts.insert([a, b, 0, 0]),
+                // The word itself, or with -s, -ed, -ing, its last letter doubled before them.
+                [a, b, c] => {
+                    [0, b's', b'e', b'i', c].into_iter().for_each(|d| starts.insert([a, b, c, d]));
+                }
+                [a, b, c, d, ..] => starts.insert([a, b, c, d]),
+                [] => {}
+            }
+            // -ies has become -y.
+            match *stem {
+                [a, b, b'y'] => starts.insert([a, b, b'i', b'e']),
+                [a, b, c, b'y'] => starts.insert([a, b, c, b'i']),
+                _ => {}
+            }
+        }
+        starts
+    }
+
+    /// Lets everything through that starts with one of these names of two or more bytes.
+    fn of_names<'a>(names: impl Iterator<Item = &'a [u8]>) -> Starts {
+        let mut starts = Starts::new();
+        for name in names {
+            match *name {
+                [a, b] => (0..32).for_each(|c| (0..32).for_each(|d| starts.insert([a, b, c, d]))),
+                [a, b, c] => (0..32).for_each(|d| starts.insert([a, b, c, d])),
+                [a, b, c, d, ..] => starts.insert([a, b, c, d]),
+                _ => {}
+            }
+        }
+        starts
+    }
+
+    fn insert(&mut self, first: [u8; 4]) {
+        // Whatever follows a word of one byte, the longer look decides.
+        let second = if first[1] == 0 { u32::MAX } else { 1 << (first[1] & 31) };
+        self.pairs[usize::from(first[0] & 31)] |= second;
+        let hash = hash(first);
+        self.bits[hash >> 6] |= 1 << (hash & 63);
+    }
+
+    /// By the first two bytes alone.
+    #[inline]
+    fn may_contain(&self, text: &[u8], at: usize) -> bool {
+        let second = text.get(at + 1).copied().unwrap_or(0);
+        self.pairs[usize::from(text[at] & 31)] >> (second & 31) & 1 == 1
+    }
+
+    #[inline]
+    fn contain(&self, first: [u8; 4]) -> bool {
+        let hash = hash(first);
+        self.bits[hash >> 6] >> (hash & 63) & 1 == 1
+    }
+}
+
+/// Five bits of each byte, which letter case does not touch, spread over 16.
+#[inline]
+fn hash(first: [u8; 4]) -> usize {
+    let five = |byte: u8, at: u32| u32::from(byte & 31) << at;
+    let key = five(first[0], 0) | five(first[1], 5) | five(first[2], 10) | five(first[3], 15);
+    // 2^32 divided by the golden ratio, as in Fibonacci hashing.
+    (key.wrapping_mul(0x9E37_79B9) >> 16) as usize
+}
+
+/// Four bytes from `at`, zeros past the end.
+#[inline]
+fn four_bytes(text: &[u8], at: usize) -> [u8; 4] {
+    match text.get(at..at + 4) {
+        Some(four) => [four[0], four[1], four[2], four[3]],
+        None => [0, 1, 2, 3].map(|k| text.get(at + k).copied().unwrap_or(0)),
+    }
+}
+
+/// The first four bytes of the word at `at`, zeros past its end.
+#[inline]
+fn first_of_word(text: &[u8], at: usize) -> [u8; 4] {
+    let [a, b, c, d] = four_bytes(text, at);
+    if is_lower(a) | (is_upper(a) & is_lower(b)) {
+        // A run of lower-case letters, after a capital or not.
+        let has_b = is_lower(b);
+        let has_c = has_b & is_lower(c);
+        let has_d = has_c & is_lower(d);
+        return [a, b * u8::from(has_b), c * u8::from(has_c), d * u8::from(has_d)];
+    }
+    // Digits and runs of capitals are rare, and their ends less simple.
+    let length = tokenize::word_end(text, at) - at;
+    [a, b, c, d].map({
+        let mut k = 0;
+        move |byte| {
+            k += 1;
+            if k <= length { byte } else { 0 }
+        }
+    })
+}
+
+/// Working memory of one thread.
+#[derive(Default)]
+pub struct Scratch {
+    word: Vec<u8>,
+    body: Tally,
+    identifiers: Tally,
+}
+
+impl Scratch {
+    fn reset(&mut self, terms: usize, identifiers: usize) {
+        self.body.counts.resize(terms, 0);
+        self.identifiers.counts.resize(identifiers, 0);
+    }
+}
+
+/// Counts by index, and which indices are not zero.
+#[derive(Default)]
+struct Tally {
+    counts: Vec<u32>,
+    touched: Vec<u32>,
+}
+
+impl Tally {
+    fn add(&mut self, index: u32) {
+        let count = &mut self.counts[index as usize];
+        if *count == 0 {
+            self.touched.push(index);
+        }
+        *count += 1;
+    }
+
+    /// The counts, sorted by index; the tally is empty afterwards.
+    fn take(&mut self) -> Vec<(u32, u32)> {
+        self.touched.sort_unstable();
+        let counts = &mut self.counts;
+        self.touched.drain(..).map(|k| (k, std::mem::take(&mut counts[k as usize]))).collect()
+    }
+}
