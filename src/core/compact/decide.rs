@@ -1,6 +1,7 @@
 //! From a model's answers to decisions: the seed's thresholds, or a ranking that a budget cuts.
 
 use super::ask::may_drop;
+use super::local::NOTE_COST;
 use super::pair::Pairing;
 use super::plan::{Decision, Outcome, Plan, Reason, Scores, head};
 use super::transcript::{Transcript, char_count};
@@ -98,13 +99,14 @@ pub fn by_rank(
     Some(Plan { decisions })
 }
 
-/// Characters of a result that go, notes aside.
+/// Characters of a result that go, less the note that stays.
 fn freed(text: &str, outcome: &Outcome) -> usize {
-    match outcome {
-        Outcome::Keep => 0,
+    let chars = match outcome {
+        Outcome::Keep => return 0,
         Outcome::Excerpt(kept) => {
             char_count(text).saturating_sub(kept.iter().map(|k| k.chars + 1).sum::<usize>())
         }
         Outcome::DropCall => char_count(text),
-    }
+    };
+    chars.saturating_sub(NOTE_COST.head)
 }
