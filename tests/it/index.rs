@@ -48,7 +48,14 @@ fn folder(repo: &Repo) -> PathBuf {
 fn build(repo: &Repo) -> Result<index::Report, index::Error> {
     let extensions = Extensions::default();
     let of = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
-    index::build(&folder(repo), &root::exactly(&repo.root).unwrap(), &of)
+    let root = root::exactly(&repo.root).unwrap();
+    loop {
+        match index::build(&folder(repo), &root, &of) {
+            // A process that another test is just starting holds a copy of our lock until it has become its program.
+            Err(index::Error::Busy) => std::thread::sleep(Duration::from_millis(1)),
+            result => return result,
+        }
+    }
 }
 
 /// Past the doubt that follows a write.
