@@ -126,33 +126,78 @@ struct BlockStarts {
 
 /// Where words (as of [`tokenize::words`]) and identifiers start in the block at `start`.
 fn block_starts(text: &[u8], start: usize) -> BlockStarts {
-    // One byte of context on each side; the ends of the text are padded with zeros, which separate.
-    let mut padded = [0; BLOCK_BYTES + 2];
-    let window: &[u8; BLOCK_BYTES + 2] =
-        match start.checked_sub(1).and_then(|from| text.get(from..from + BLOCK_BYTES + 2)) {
-            Some(inside) => inside.try_into().unwrap_or(&padded),
+    let here = Classes::of_block(&text[start..]);
+    // The neighbours of the block's ends; what is outside of the text separates.
+    let last = start.checked_sub(1).map_or(0, |at| text[at]);
+    let next = text.get(start + BLOCK_BYTES).copied().unwrap_or(0);
+    let lower = here.lower << 1 | u64::from(is_lower(last));
+    let upper = here.upper << 1 | u64::from(is_upper(last));
+    let digit = here.digit << 1 | u64::from(is_digit(last));
+    let underscore = here.underscore << 1 | u64::from(last == b'_');
+    let before_lower = here.lower >> 1 | u64::from(is_lower(next)) << (BLOCK_BYTES - 1);
+
+    let starts_number = here.digit & !digit;
+    let starts_lower = here.lower & !(lower | upper);
+    let starts_upper = here.upper & (!upper | before_lower);
+    let names = here.lower | here.upper | here.underscore;
+    BlockStarts {
+        words: starts_number | starts_lower | starts_upper,
+        identifiers: names & !(lower | upper | underscore),
+    }
+}
+
+/// Which bytes of a block are of which class: bit k stands for byte k.
+#[derive(Default)]
+struct Classes {
+    lower: u64,
+    upper: u64,
+    digit: u64,
+    underscore: u64,
+}
+
+impl Classes {
+    /// Of the first bytes of a text; what is missing to a whole block is of no class.
+    fn of_block(text: &[u8]) -> Classes {
+        let mut padded = [0; BLOCK_BYTES];
+        let block: &[u8; BLOCK_BYTES] = match text.first_chunk() {
+            Some(whole) => whole,
             None => {
-                let from = start.saturating_sub(1);
-                let inside = &text[from..text.len().min(start + BLOCK_BYTES + 1)];
-                let offset = usize::from(start == 0);
-                padded[offset..offset + inside.len()].copy_from_slice(inside);
+                padded[..text.len()].copy_from_slice(text);
                 &padded
             }
         };
-    let mut words = [0; BLOCK_BYTES];
-    let mut identifiers = [0; BLOCK_BYTES];
-    // Plain arithmetic on bytes, without branches: the compiler makes it 16 bytes at a time.
-    for k in 0..BLOCK_BYTES {
-        let (before, here, after) = (window[k], window[k + 1], window[k + 2]);
-        let starts_number = is_digit(here) & !is_digit(before);
-        let starts_lower = is_lower(here) & !is_lower(before) & !is_upper(before);
-        let starts_upper = is_upper(here) & (!is_upper(before) | is_lower(after));
-        words[k] = u8::from(starts_number | starts_lower | starts_upper);
-        let names = is_lower(here) | is_upper(here) | (here == b'_');
-        let named = is_lower(before) | is_upper(before) | (before == b'_');
-        identifiers[k] = u8::from(names & !named);
+        let mut classes = Classes::default();
+        let (eights, _) = block.as_chunks::<8>();
+        for (eight, chunk) in (0u32..).zip(eights) {
+            let bytes = u64::from_le_bytes(*chunk);
+            let at = 8 * eight;
+            classes.lower |= bits_of(within(bytes, b'a', b'z')) << at;
+            classes.upper |= bits_of(within(bytes, b'A', b'Z')) << at;
+            classes.digit |= bits_of(within(bytes, b'0', b'9')) << at;
+            classes.underscore |= bits_of(within(bytes, b'_', b'_')) << at;
+        }
+        classes
     }
-    BlockStarts { words: mask(&words), identifiers: mask(&identifiers) }
+}
+
+/// The top bit of each byte.
+const TOPS: u64 = 0x8080_8080_8080_8080;
+
+/// Eight bytes at once: the top bit of each that is ASCII and from `low` to `high` (Hacker's Delight, 6-1).
+#[inline]
+fn within(bytes: u64, low: u8, high: u8) -> u64 {
+    let repeat = |byte: u8| u64::from(byte) * 0x0101_0101_0101_0101;
+    let seven = bytes & !TOPS;
+    // Seven bits plus at most seven bits never carry into the next byte.
+    let at_least = seven + repeat(0x80 - low);
+    let beyond = seven + repeat(0x7f - high);
+    at_least & !beyond & !bytes & TOPS
+}
+
+/// The top bits of eight bytes as eight bits. The factor moves bit 0 of byte k to bit 56 + k.
+#[inline]
+fn bits_of(tops: u64) -> u64 {
+    (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 #[inline]
@@ -168,15 +213,6 @@ fn is_upper(byte: u8) -> bool {
 #[inline]
 fn is_digit(byte: u8) -> bool {
     byte.wrapping_sub(b'0') < 10
-}
-
-/// Bytes of 0 and 1 as bits. The factor moves bit 0 of byte k to bit 56 + k.
-#[inline]
-fn mask(bytes: &[u8; BLOCK_BYTES]) -> u64 {
-    let (eights, _) = bytes.as_chunks::<8>();
-    let eight =
-        |chunk: &[u8; 8]| u64::from_le_bytes(*chunk).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    eights.iter().rev().fold(0, |mask, chunk| mask << 8 | eight(chunk))
 }
 
 /// The numbers of the bits set, ascending.
