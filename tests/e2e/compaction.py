@@ -4,7 +4,7 @@ import base64
 import json
 import unittest
 
-from client import PLUGIN, Sandbox
+from client import Sandbox
 from fake_messages import Reply, Tool
 
 # The session of these tests has thirteen calls: with the default of twelve newest calls nothing of it may go.
@@ -18,6 +18,7 @@ MISSING = ""
 # One black pixel.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 TASK = "fix the retry backoff in the client"
+DEMAND = "You must never touch the wire format of the queue."
 ALLOWED = ("--allowedTools", "Bash,Read,Edit")
 
 
@@ -53,8 +54,8 @@ class Compaction(unittest.TestCase):
         box.api.replies[:] = session_replies(box.project)
         box.install_plugin(SHORT)
 
-    def held(self, request):
-        """Every call has its one result in the next message; the person's words are there; the big result is an excerpt."""
+    def paired(self, request):
+        """Every call has its one result in the next message, a result that a tool gave."""
         messages = request.body["messages"]
         for message, following in zip(messages, messages[1:] + [{"content": []}]):
             blocks = message["content"] if isinstance(message["content"], list) else []
@@ -62,11 +63,15 @@ class Compaction(unittest.TestCase):
             answers = following["content"] if isinstance(following["content"], list) else []
             results = [block["tool_use_id"] for block in answers if block["type"] == "tool_result"]
             self.assertEqual(sorted(calls), sorted(r for r in results if r in calls))
+        self.assertEqual(request.excerpts("missing due to internal error"), [])
+
+    def held(self, request):
+        """Pairs, the person's words, short results and errors are all there; the results."""
+        self.paired(request)
         self.assertTrue(any(TASK in text for text in request.texts()))
         results = request.tool_results()
         self.assertEqual(results["toolu_step7"].strip(), "step 7")
         self.assertIn("No such file", results["toolu_error"])
-        self.assertEqual(request.excerpts("missing due to internal error"), [])
         return results
 
     def pruned(self, request):
@@ -122,6 +127,8 @@ class Compaction(unittest.TestCase):
                 said, triggers = toasts(session.rows), compactions(session.rows)
             self.assertFalse(turn.result["is_error"], turn.result)
             self.assertEqual(turn.result["result"], "Done.")
+            for request in box.api.main():
+                self.paired(request)
             self.assertGreaterEqual(triggers.count("auto"), 10, said)
             pruned = [toast for toast in said if "no summary" in toast]
             self.assertEqual(len(said), len(triggers))
@@ -167,17 +174,22 @@ class Compaction(unittest.TestCase):
             with self.subTest(reason):
                 self.fails(reason, config=config)
 
-    def test_without_the_option_the_hook_is_not_there(self):
+    def test_without_the_option_the_summary_is_told_what_to_keep(self):
         with Sandbox() as box:
             box.api.replies[:] = session_replies(box.project)
             box.install_plugin("compact=false")
             with box.session(*ALLOWED) as session:
-                session.send(TASK)
+                session.send(f"{TASK}\n{DEMAND}")
                 session.send("/compact")
+                session.send("go on")
                 self.assertEqual(toasts(session.rows), [])
-            self.assertEqual(len(box.api.of_kind("compact")), 1)
-            # The summarizer was asked to keep what summaries lose.
-            self.assertTrue(PLUGIN)
+            (summarizer,) = box.api.of_kind("compact")
+            self.assertTrue(summarizer.excerpts("Keep these verbatim in the summary, word for word:"))
+            # Said by the person, and once more to the summarizer.
+            self.assertEqual(len(summarizer.excerpts(DEMAND)), 2)
+            resumed = box.api.main()[-1]
+            self.assertTrue(resumed.excerpts("FAKE-BUILTIN-SUMMARY"))
+            self.assertTrue(resumed.excerpts(f"The person said: {DEMAND}"))
 
 
 if __name__ == "__main__":
