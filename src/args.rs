@@ -179,7 +179,7 @@ const COMPACT: Subcommand = Subcommand {
         option("target", "SHARE", "share of the size to remove (default 0.5)"),
         option("min-reduction", "SHARE", "refuse to remove less (default 0.25)"),
         option("preserve-recent-messages", "N", "newest messages that stay (default 6)"),
-        option("preserve-recent-calls", "N", "newest calls that stay (default 4)"),
+        option("preserve-recent-calls", "N", "newest calls that stay (default 12)"),
         option("keep-threshold", "SCORE", "jev-seed: scores from here up stay (default 0.5)"),
         option("keep-result-threshold", "SCORE", "jev: results below may go (default 0.15)"),
         option("keep-call-threshold", "SCORE", "jev: calls below may go (default 0.05)"),

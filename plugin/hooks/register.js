@@ -4,6 +4,13 @@
 // Only calls that 2.1.274 has too. `$` is written out where it is used: the engine reads the calls from the source.
 const TIMEOUT_MS = 55_000
 
+// A row that the engine would refuse makes it compact without telling anybody why.
+const isRow = (row, messages) =>
+  typeof row === 'number' ? row in messages : typeof row?.text === 'string' && Array.isArray(row.toolUses)
+const isAnswer = (answer, messages) =>
+  typeof answer?.fallback === 'string' ||
+  (Array.isArray(answer?.rows) && answer.rows.length > 0 && answer.rows.every(row => isRow(row, messages)))
+
 /** @type {import('claude-code').Register} */
 export const register = (on, options) => {
   if (options.compact === false) return
@@ -21,6 +28,7 @@ export const register = (on, options) => {
       if (run.exitCode !== 0) throw new Error(run.stderr.trim().split('\n').pop() || 'exit ' + run.exitCode)
       if (run.isStdoutTruncated) throw new Error('answer over 4 MiB')
       answer = JSON.parse(run.stdout)
+      if (!isAnswer(answer, messages)) throw new Error('invalid answer')
     } catch (error) {
       answer = { fallback: error instanceof Error ? error.message : String(error) }
     }

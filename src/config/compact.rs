@@ -41,7 +41,7 @@ pub const MIN_REDUCTION: Setting = share("min-reduction", 0.25, 0.0, 1.0);
 /// Newest messages that stay; the seed's default.
 pub const RECENT_MESSAGES: Setting = count("preserve-recent-messages", 6.0, 100_000.0);
 /// Newest calls that stay; `LocalOptions::DEFAULT` says why.
-pub const RECENT_CALLS: Setting = count("preserve-recent-calls", 4.0, 100_000.0);
+pub const RECENT_CALLS: Setting = count("preserve-recent-calls", 12.0, 100_000.0);
 /// Scores from here up keep a call and its result; policy `jev-seed`; the seed's default.
 pub const KEEP_THRESHOLD: Setting = share("keep-threshold", 0.5, 0.0, 1.0);
 /// Policy `jev`: results scored below are first to go. Proposed by the seed's users from real answers.

@@ -195,7 +195,7 @@ impl Client {
         let remedy = match status {
             401 | 403 if variable.is_empty() => "is this the right server?".to_owned(),
             401 | 403 => format!("check {variable}"),
-            402 => "no credits are left: add some, or use --provider keywords".to_owned(),
+            402 => "no credits are left: add some, or do without a model (--provider keywords, --policy local)".to_owned(),
             300..=399 => {
                 "redirects are not followed, so that the key stays where it belongs".to_owned()
             }

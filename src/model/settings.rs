@@ -209,7 +209,7 @@ fn automatic(environment: Environment<'_>) -> Result<Endpoint, Error> {
     }
     Err(Error::Setting(
         "provider jev needs a key: set TYPESAFE_API_KEY (console.typesafe.ai/keys) or AI_GATEWAY_API_KEY \
-         (Vercel AI Gateway), or use --provider keywords"
+         (Vercel AI Gateway), or do without a model (--provider keywords, --policy local)"
             .into(),
     ))
 }
@@ -226,7 +226,7 @@ fn direct(environment: Environment<'_>) -> Result<Endpoint, Error> {
     let key = typesafe_key(environment).and_then(|key| Secret::new(&key));
     if key.is_none() && !is_local {
         let text = "provider jev needs TYPESAFE_API_KEY: make a key at console.typesafe.ai/keys, \
-                    or use --provider keywords";
+                    or do without a model (--provider keywords, --policy local)";
         return Err(Error::Setting(text.into()));
     }
     Ok(Endpoint {
@@ -248,7 +248,7 @@ fn gateway(environment: Environment<'_>) -> Result<Endpoint, Error> {
     let (root, is_local) = checked_url("CONTEXT_PACKER_GATEWAY_URL", &root)?;
     let Some(key) = set(environment, "AI_GATEWAY_API_KEY").and_then(|key| Secret::new(&key)) else {
         let text = "JEV_BACKEND=gateway needs AI_GATEWAY_API_KEY: make a key in Vercel's AI Gateway, \
-                    or use --provider keywords";
+                    or do without a model (--provider keywords, --policy local)";
         return Err(Error::Setting(text.into()));
     };
     let is_compatible = root.ends_with("/typesafe");

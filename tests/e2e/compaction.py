@@ -4,12 +4,21 @@ import base64
 import json
 import unittest
 
-from client import PLUGIN, Sandbox
+from client import Sandbox
 from fake_messages import Reply, Tool
 
+# The session of these tests has thirteen calls: with the default of twelve newest calls nothing of it may go.
+SHORT = "compact_preserve_recent_calls=4"
+# Tokens at which the client compacts by itself are this less 33,000.
+AUTO_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
+# Calls of about 12,000 characters that fill a window of 100,000 tokens ten times over.
+STEPS = 160
+# The program is taken out of the bundle.
+MISSING = ""
 # One black pixel.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 TASK = "fix the retry backoff in the client"
+DEMAND = "You must never touch the wire format of the queue."
 ALLOWED = ("--allowedTools", "Bash,Read,Edit")
 
 
@@ -31,17 +40,22 @@ def session_replies(project):
 
 
 def toasts(rows):
-    return [json.dumps(row) for row in rows if row.get("subtype") == "ui_toast"]
+    return [row["text"] for row in rows if row.get("subtype") == "ui_toast"]
+
+
+def compactions(rows):
+    """What started each of them: manual or auto."""
+    return [row["compact_metadata"]["trigger"] for row in rows if row.get("subtype") == "compact_boundary"]
 
 
 class Compaction(unittest.TestCase):
     def prepared(self, box):
         (box.project / "pixel.png").write_bytes(base64.b64decode(PIXEL))
         box.api.replies[:] = session_replies(box.project)
-        box.install_plugin()
+        box.install_plugin(SHORT)
 
-    def held(self, request):
-        """Every call has its one result in the next message; the person's words are there; the big result is an excerpt."""
+    def paired(self, request):
+        """Every call has its one result in the next message, a result that a tool gave."""
         messages = request.body["messages"]
         for message, following in zip(messages, messages[1:] + [{"content": []}]):
             blocks = message["content"] if isinstance(message["content"], list) else []
@@ -49,12 +63,24 @@ class Compaction(unittest.TestCase):
             answers = following["content"] if isinstance(following["content"], list) else []
             results = [block["tool_use_id"] for block in answers if block["type"] == "tool_result"]
             self.assertEqual(sorted(calls), sorted(r for r in results if r in calls))
+        self.assertEqual(request.excerpts("missing due to internal error"), [])
+
+    def held(self, request):
+        """Pairs, the person's words, short results and errors are all there; the results."""
+        self.paired(request)
         self.assertTrue(any(TASK in text for text in request.texts()))
         results = request.tool_results()
         self.assertEqual(results["toolu_step7"].strip(), "step 7")
         self.assertIn("No such file", results["toolu_error"])
-        self.assertEqual(request.excerpts("missing due to internal error"), [])
         return results
+
+    def pruned(self, request):
+        """What `held` says, and both large results are excerpts, and the picture is there."""
+        results = self.held(request)
+        for name in ("toolu_many", "toolu_seq"):
+            self.assertTrue(results[name].startswith("[context-packer: "), results[name][:80])
+        pictures = [block for _, block in request.blocks() if block["type"] == "tool_result" and "image" in json.dumps(block)]
+        self.assertTrue(pictures)
 
     def test_compact_is_answered_without_a_summary_and_stays_after_continue(self):
         with Sandbox() as box:
@@ -64,55 +90,106 @@ class Compaction(unittest.TestCase):
                 session.send("/compact")
                 session.send("what did we do?")
                 (toast,) = toasts(session.rows)
-            self.assertIn("messages, no summary (", toast)
-            self.assertEqual(box.api.of_kind("compact"), [])
-            results = self.held(box.api.main()[-1])
-            self.assertTrue(results["toolu_many"].startswith("[context-packer: "), results["toolu_many"][:80])
-            self.assertTrue(any(block["type"] == "tool_result" and "image" in json.dumps(block) for _, block in box.api.main()[-1].blocks()))
+                self.assertEqual(compactions(session.rows), ["manual"])
+            self.assertRegex(toast, r"^kept \d+/\d+ messages, no summary \(\d+% reduction; ")
+            self.pruned(box.api.main()[-1])
             box.claude_ok("-p", "--continue", "go on", *ALLOWED)
             resumed = self.held(box.api.main()[-1])
             self.assertTrue(resumed["toolu_seq"].startswith("[context-packer: "), resumed["toolu_seq"][:80])
+            self.assertEqual(box.api.of_kind("compact"), [])
 
-    def fails(self, program, reason, *config):
+    def test_a_full_window_is_answered_in_the_middle_of_a_turn(self):
+        with Sandbox() as box:
+            self.prepared(box)
+            box.extra_env[AUTO_WINDOW] = "100000"
+            # The last call of the session reports a window that is full.
+            box.api.replies[10].input_tokens = 90_000
+            with box.session(*ALLOWED) as session:
+                turn = session.send(TASK)
+                (toast,) = toasts(session.rows)
+                self.assertEqual(compactions(session.rows), ["auto"])
+            self.assertIn("messages, no summary (", toast)
+            self.assertEqual(turn.result["result"], "Done.")
+            self.pruned(box.api.main()[-1])
+            box.claude_ok("-p", "--continue", "go on", *ALLOWED)
+            self.held(box.api.main()[-1])
+            self.assertEqual(box.api.of_kind("compact"), [])
+
+    def test_ten_full_windows_in_one_turn(self):
+        """Pruned while that helps, summarized when it does not: the client never gives up on it."""
+        with Sandbox() as box:
+            box.extra_env[AUTO_WINDOW] = "100000"
+            listing = "for i in $(seq 1 300); do echo src/part_{0}_$i/module_name_$i.py:$i; done"
+            box.api.replies[:] = [Reply(f"Step {i}.", tools=[bash(listing.format(i), id=f"toolu_{i}")]) for i in range(STEPS)]
+            box.install_plugin(SHORT)
+            with box.session(*ALLOWED) as session:
+                turn = session.send(TASK, timeout=300)
+                said, triggers = toasts(session.rows), compactions(session.rows)
+            self.assertFalse(turn.result["is_error"], turn.result)
+            self.assertEqual(turn.result["result"], "Done.")
+            for request in box.api.main():
+                self.paired(request)
+            self.assertGreaterEqual(triggers.count("auto"), 10, said)
+            pruned = [toast for toast in said if "no summary" in toast]
+            self.assertEqual(len(said), len(triggers))
+            self.assertEqual(len(said) - len(pruned), len(box.api.of_kind("compact")), said)
+            self.assertGreaterEqual(len(pruned), 5, said)
+
+    def fails(self, reason, program=None, config=(SHORT,)):
         with Sandbox() as box:
             (box.project / "pixel.png").write_bytes(base64.b64decode(PIXEL))
             box.api.replies[:] = session_replies(box.project)
             if program is not None:
-                box.replace_program(program)
+                box.replace_program(program or None)
             box.install_plugin(*config)
             with box.session(*ALLOWED) as session:
                 session.send(TASK)
                 session.send("/compact")
                 (toast,) = toasts(session.rows)
-            self.assertIn("fallback to built-in summary (", toast)
-            self.assertIn(reason, toast)
+            self.assertIn("fallback to built-in summary (" + reason, toast)
             self.assertEqual(len(box.api.of_kind("compact")), 1)
 
-    def test_every_failure_ends_in_the_summary_with_its_reason(self):
-        answer = "#!/bin/sh\ncat > /dev/null\n"
-        for program, reason, config in (
-            (answer + "echo broken >&2; exit 3\n", "broken", ()),
-            (answer + "kill -KILL $$\n", "exit", ()),
-            (answer + "head -c 5000000 /dev/zero | tr '\\0' x\n", "answer over 4 MiB", ()),
-            (answer + "echo '{}'\n", "", ()),
-            (None, "below 90% minimum", ("compact_min_reduction=0.9",)),
-            (None, "unknown policy", ("compact_policy=best",)),
-            (None, "TYPESAFE_API_KEY", ("compact_policy=jev",)),
+    def test_a_program_that_fails_ends_in_the_summary_with_its_reason(self):
+        self.fails("binary not installed", program=MISSING)
+        for end, reason in (
+            ("echo broken >&2; exit 3", "broken"),
+            ("kill -KILL $$", "exit "),
+            ("head -c 5000000 /dev/zero | tr '\\0' x", "answer over 4 MiB"),
+            ("echo '{}'", "invalid answer"),
+            ("echo null", "invalid answer"),
+            ("""echo '{"rows":[]}'""", "invalid answer"),
+            ("""echo '{"rows":[0,1,9999]}'""", "invalid answer"),
+            ("""echo '{"rows":[0,{"role":"user"}]}'""", "invalid answer"),
         ):
-            with self.subTest(reason=reason, config=config):
-                self.fails(program, reason, *config)
+            with self.subTest(end):
+                self.fails(reason, program=f"#!/bin/sh\ncat > /dev/null\n{end}\n")
 
-    def test_without_the_option_the_hook_is_not_there(self):
+    def test_an_answer_that_does_not_help_ends_in_the_summary_with_its_reason(self):
+        for reason, *config in (
+            ("nothing left to prune",),
+            ("below 90% minimum: 50% would go", SHORT, "compact_min_reduction=0.9"),
+            ('in CLAUDE_PLUGIN_OPTION_COMPACT_POLICY: unknown policy "best"', "compact_policy=best"),
+            ("provider jev needs a key: set TYPESAFE_API_KEY", "compact_policy=jev"),
+        ):
+            with self.subTest(reason):
+                self.fails(reason, config=config)
+
+    def test_without_the_option_the_summary_is_told_what_to_keep(self):
         with Sandbox() as box:
             box.api.replies[:] = session_replies(box.project)
             box.install_plugin("compact=false")
             with box.session(*ALLOWED) as session:
-                session.send(TASK)
+                session.send(f"{TASK}\n{DEMAND}")
                 session.send("/compact")
+                session.send("go on")
                 self.assertEqual(toasts(session.rows), [])
-            self.assertEqual(len(box.api.of_kind("compact")), 1)
-            # The summarizer was asked to keep what summaries lose.
-            self.assertTrue(PLUGIN)
+            (summarizer,) = box.api.of_kind("compact")
+            self.assertTrue(summarizer.excerpts("Keep these verbatim in the summary, word for word:"))
+            # Said by the person, and once more to the summarizer.
+            self.assertEqual(len(summarizer.excerpts(DEMAND)), 2)
+            resumed = box.api.main()[-1]
+            self.assertTrue(resumed.excerpts("FAKE-BUILTIN-SUMMARY"))
+            self.assertTrue(resumed.excerpts(f"The person said: {DEMAND}"))
 
 
 if __name__ == "__main__":

@@ -12,13 +12,13 @@ fn listing(seed: usize) -> String {
 }
 
 /// One call of a session: id, tool, argument, result.
-struct Step {
+pub struct Step {
     id: String,
     path: String,
-    result: String,
+    pub result: String,
 }
 
-fn steps(count: usize) -> Vec<Step> {
+pub fn steps(count: usize) -> Vec<Step> {
     let step = |i| Step {
         id: format!("call_{i}"),
         path: format!("src/part_{i}/mod.rs"),
@@ -34,11 +34,11 @@ fn row(index: usize, kind: &str, content: &Value) -> Value {
         "message": {"role": kind, "content": content}})
 }
 
-fn lines(rows: &[Value]) -> String {
+pub fn lines(rows: &[Value]) -> String {
     rows.iter().map(|row| format!("{row}\n")).collect()
 }
 
-fn claude(steps: &[Step]) -> Vec<Value> {
+pub fn claude(steps: &[Step]) -> Vec<Value> {
     let mut rows = vec![row(0, "user", &json!("fix the retries"))];
     for step in steps {
         let input = json!({"file_path": step.path});
@@ -209,7 +209,7 @@ fn refusals_and_wrong_settings_are_errors() {
 }
 
 /// The rows that the function hook gets for these steps.
-fn hook_rows(steps: &[Step]) -> Vec<Value> {
+pub fn hook_rows(steps: &[Step]) -> Vec<Value> {
     let mut rows =
         vec![json!({"role": "user", "text": "fix the retries", "toolUses": [], "handle": "h0"})];
     for step in steps {

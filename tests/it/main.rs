@@ -5,6 +5,7 @@
 mod cli;
 mod compact;
 mod compact_hostile;
+mod compact_http;
 mod compact_model;
 mod compact_properties;
 #[allow(dead_code)] // Used by the program of the same name as well.

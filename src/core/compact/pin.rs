@@ -4,7 +4,7 @@
 use super::mark::is_tombstone;
 use super::pair::{Flaw, Irregular, Pair, Pairing};
 use super::plan::Reason;
-use super::transcript::{Message, Role, Transcript, char_count};
+use super::transcript::{Message, Role, Transcript};
 
 /// How much of the end of a transcript is pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct PinOptions {
 }
 
 /// Results that a person, a plan or another model gave, or that the host keeps as memory: not to be had again.
-const PROTECTED: [&str; 7] = [
+const PROTECTED: [&str; 9] = [
     "AskUserQuestion",
     "ExitPlanMode",
     "EnterPlanMode",
@@ -26,13 +26,9 @@ const PROTECTED: [&str; 7] = [
     "SlashCommand",
     "memory",
     "ToolSearch",
+    "Task",
+    "Agent",
 ];
-
-/// Tools that start another model.
-const SUBAGENTS: [&str; 2] = ["Task", "Agent"];
-/// The report of a subagent is protected up to this length, in characters. Longer ones compete line by line: protecting
-/// them whole costs 2 points of edit lines and 4 of quotes at half the size, on the development split.
-const MAX_REPORT: usize = 2_000;
 
 /// A reason for each pinned pair. O(parts).
 #[must_use]
@@ -70,10 +66,7 @@ fn recent_start(transcript: &Transcript<'_>, recent: usize) -> usize {
 
 fn is_protected(pair: &Pair<'_, '_>) -> bool {
     let tool: &str = &pair.call.tool;
-    let is_short = || char_count(&pair.result.text) <= MAX_REPORT;
-    PROTECTED.contains(&tool)
-        || (tool.starts_with("mcp__") && tool.contains("memory"))
-        || (SUBAGENTS.contains(&tool) && is_short())
+    PROTECTED.contains(&tool) || (tool.starts_with("mcp__") && tool.contains("memory"))
 }
 
 /// The first message of the newest group of calls while one of them still runs; past the end when none does.
