@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::blocks::{BLOCK_BYTES, bits, block_starts, is_lower, is_upper};
 use super::corpus::{self, Counts, Kind};
 use super::query::Query;
 use super::tokenize::{self, CLASS, DIGIT, IDENTIFIER, MAX_WORD_BYTES};
@@ -112,81 +113,6 @@ impl<'q> Matcher<'q> {
             }
         }
     }
-}
-
-/// Bytes looked at together: one bit each in a `u64`.
-const BLOCK_BYTES: usize = 64;
-
-/// Where words and identifiers start in a block: bit k stands for its byte k.
-struct BlockStarts {
-    words: u64,
-    /// Identifier characters other than digits after anything but an identifier character, or after a digit.
-    identifiers: u64,
-}
-
-/// Where words (as of [`tokenize::words`]) and identifiers start in the block at `start`.
-fn block_starts(text: &[u8], start: usize) -> BlockStarts {
-    // One byte of context on each side; the ends of the text are padded with zeros, which separate.
-    let mut padded = [0; BLOCK_BYTES + 2];
-    let window: &[u8; BLOCK_BYTES + 2] =
-        match start.checked_sub(1).and_then(|from| text.get(from..from + BLOCK_BYTES + 2)) {
-            Some(inside) => inside.try_into().unwrap_or(&padded),
-            None => {
-                let from = start.saturating_sub(1);
-                let inside = &text[from..text.len().min(start + BLOCK_BYTES + 1)];
-                let offset = usize::from(start == 0);
-                padded[offset..offset + inside.len()].copy_from_slice(inside);
-                &padded
-            }
-        };
-    let mut words = [0; BLOCK_BYTES];
-    let mut identifiers = [0; BLOCK_BYTES];
-    // Plain arithmetic on bytes, without branches: the compiler makes it 16 bytes at a time.
-    for k in 0..BLOCK_BYTES {
-        let (before, here, after) = (window[k], window[k + 1], window[k + 2]);
-        let starts_number = is_digit(here) & !is_digit(before);
-        let starts_lower = is_lower(here) & !is_lower(before) & !is_upper(before);
-        let starts_upper = is_upper(here) & (!is_upper(before) | is_lower(after));
-        words[k] = u8::from(starts_number | starts_lower | starts_upper);
-        let names = is_lower(here) | is_upper(here) | (here == b'_');
-        let named = is_lower(before) | is_upper(before) | (before == b'_');
-        identifiers[k] = u8::from(names & !named);
-    }
-    BlockStarts { words: mask(&words), identifiers: mask(&identifiers) }
-}
-
-#[inline]
-fn is_lower(byte: u8) -> bool {
-    byte.wrapping_sub(b'a') < 26
-}
-
-#[inline]
-fn is_upper(byte: u8) -> bool {
-    byte.wrapping_sub(b'A') < 26
-}
-
-#[inline]
-fn is_digit(byte: u8) -> bool {
-    byte.wrapping_sub(b'0') < 10
-}
-
-/// Bytes of 0 and 1 as bits. The factor moves bit 0 of byte k to bit 56 + k.
-#[inline]
-fn mask(bytes: &[u8; BLOCK_BYTES]) -> u64 {
-    let (eights, _) = bytes.as_chunks::<8>();
-    let eight =
-        |chunk: &[u8; 8]| u64::from_le_bytes(*chunk).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    eights.iter().rev().fold(0, |mask, chunk| mask << 8 | eight(chunk))
-}
-
-/// The numbers of the bits set, ascending.
-#[inline]
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = mask.trailing_zeros() as usize;
-        mask &= mask.wrapping_sub(1);
-        (bit < 64).then_some(bit)
-    })
 }
 
 /// Is the run of identifier characters before `at` made of digits only?

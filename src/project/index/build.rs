@@ -181,7 +181,6 @@ fn read_share(
 ) -> Share {
     let mut share = Share::default();
     let mut reader = terms::Reader::default();
-    let mut hashes: [Vec<(u64, u32)>; N_FIELDS] = Default::default();
     let mut text = Vec::new();
     loop {
         let start = cursor.fetch_add(scan::STRIDE, Ordering::Relaxed);
@@ -198,11 +197,9 @@ fn read_share(
             };
             if matches!(content, Content::Text(kind) if kind != Kind::Binary) {
                 length = reader.every_term(&text, |field, term, count| {
-                    hashes[field as usize].push((hash(0, term), count));
+                    share.fields[field as usize].add(hash(0, term), k as u32, count);
                 });
-                for (field, hashes) in share.fields.iter_mut().zip(&mut hashes) {
-                    field.add(k as u32, hashes);
-                }
+                share.fields.iter_mut().for_each(Gathering::end_file);
             }
             share.files.push((k, content, length));
         }
