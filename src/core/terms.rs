@@ -234,12 +234,13 @@ impl Tally {
     /// Where a key is, or would be.
     #[inline]
     fn place(&self, key: u128) -> usize {
-        // Fibonacci hashing of both halves; the factors are odd parts of the golden ratio and of √2.
-        let low = (key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let high = ((key >> 64) as u64).wrapping_mul(0x6A09_E667_F3BC_C909);
-        let hash = low ^ high.rotate_left(29);
+        // Folded multiplication: every character counts in the lowest bits. The numbers are the fractional bits of √2
+        // and √3.
+        let (low, high) =
+            (key as u64 ^ 0x6A09_E667_F3BC_C909, (key >> 64) as u64 ^ 0xBB67_AE85_84CA_A73B);
+        let product = u128::from(low) * u128::from(high);
         let mask = self.slots.len() - 1;
-        let mut at = (hash ^ hash >> 32) as usize & mask;
+        let mut at = (product as u64 ^ (product >> 64) as u64) as usize & mask;
         while self.slots[at].0 != 0 && self.slots[at].0 != key {
             at = (at + 1) & mask;
         }
