@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::blocks::{BLOCK_BYTES, bits, block_starts, is_lower, is_upper};
 use super::corpus::{self, Counts, Kind};
 use super::query::Query;
 use super::tokenize::{self, CLASS, DIGIT, IDENTIFIER, MAX_WORD_BYTES};
@@ -112,117 +113,6 @@ impl<'q> Matcher<'q> {
             }
         }
     }
-}
-
-/// Bytes looked at together: one bit each in a `u64`.
-const BLOCK_BYTES: usize = 64;
-
-/// Where words and identifiers start in a block: bit k stands for its byte k.
-struct BlockStarts {
-    words: u64,
-    /// Identifier characters other than digits after anything but an identifier character, or after a digit.
-    identifiers: u64,
-}
-
-/// Where words (as of [`tokenize::words`]) and identifiers start in the block at `start`.
-fn block_starts(text: &[u8], start: usize) -> BlockStarts {
-    let here = Classes::of_block(&text[start..]);
-    // The neighbours of the block's ends; what is outside of the text separates.
-    let last = start.checked_sub(1).map_or(0, |at| text[at]);
-    let next = text.get(start + BLOCK_BYTES).copied().unwrap_or(0);
-    let lower = here.lower << 1 | u64::from(is_lower(last));
-    let upper = here.upper << 1 | u64::from(is_upper(last));
-    let digit = here.digit << 1 | u64::from(is_digit(last));
-    let underscore = here.underscore << 1 | u64::from(last == b'_');
-    let before_lower = here.lower >> 1 | u64::from(is_lower(next)) << (BLOCK_BYTES - 1);
-
-    let starts_number = here.digit & !digit;
-    let starts_lower = here.lower & !(lower | upper);
-    let starts_upper = here.upper & (!upper | before_lower);
-    let names = here.lower | here.upper | here.underscore;
-    BlockStarts {
-        words: starts_number | starts_lower | starts_upper,
-        identifiers: names & !(lower | upper | underscore),
-    }
-}
-
-/// Which bytes of a block are of which class: bit k stands for byte k.
-#[derive(Default)]
-struct Classes {
-    lower: u64,
-    upper: u64,
-    digit: u64,
-    underscore: u64,
-}
-
-impl Classes {
-    /// Of the first bytes of a text; what is missing to a whole block is of no class.
-    fn of_block(text: &[u8]) -> Classes {
-        let mut padded = [0; BLOCK_BYTES];
-        let block: &[u8; BLOCK_BYTES] = match text.first_chunk() {
-            Some(whole) => whole,
-            None => {
-                padded[..text.len()].copy_from_slice(text);
-                &padded
-            }
-        };
-        let mut classes = Classes::default();
-        let (eights, _) = block.as_chunks::<8>();
-        for (eight, chunk) in (0u32..).zip(eights) {
-            let bytes = u64::from_le_bytes(*chunk);
-            let at = 8 * eight;
-            classes.lower |= bits_of(within(bytes, b'a', b'z')) << at;
-            classes.upper |= bits_of(within(bytes, b'A', b'Z')) << at;
-            classes.digit |= bits_of(within(bytes, b'0', b'9')) << at;
-            classes.underscore |= bits_of(within(bytes, b'_', b'_')) << at;
-        }
-        classes
-    }
-}
-
-/// The top bit of each byte.
-const TOPS: u64 = 0x8080_8080_8080_8080;
-
-/// Eight bytes at once: the top bit of each that is ASCII and from `low` to `high` (Hacker's Delight, 6-1).
-#[inline]
-fn within(bytes: u64, low: u8, high: u8) -> u64 {
-    let repeat = |byte: u8| u64::from(byte) * 0x0101_0101_0101_0101;
-    let seven = bytes & !TOPS;
-    // Seven bits plus at most seven bits never carry into the next byte.
-    let at_least = seven + repeat(0x80 - low);
-    let beyond = seven + repeat(0x7f - high);
-    at_least & !beyond & !bytes & TOPS
-}
-
-/// The top bits of eight bytes as eight bits. The factor moves bit 0 of byte k to bit 56 + k.
-#[inline]
-fn bits_of(tops: u64) -> u64 {
-    (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
-}
-
-#[inline]
-fn is_lower(byte: u8) -> bool {
-    byte.wrapping_sub(b'a') < 26
-}
-
-#[inline]
-fn is_upper(byte: u8) -> bool {
-    byte.wrapping_sub(b'A') < 26
-}
-
-#[inline]
-fn is_digit(byte: u8) -> bool {
-    byte.wrapping_sub(b'0') < 10
-}
-
-/// The numbers of the bits set, ascending.
-#[inline]
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = mask.trailing_zeros() as usize;
-        mask &= mask.wrapping_sub(1);
-        (bit < 64).then_some(bit)
-    })
 }
 
 /// Is the run of identifier characters before `at` made of digits only?

@@ -4,6 +4,7 @@
 //! lints below together with the lists in `clippy.toml`; `tests/it/tidy.rs` holds it a second time.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub(crate) mod blocks;
 pub mod bm25;
 pub mod compact;
 pub mod corpus;

@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use super::tokenize::{self, CLASS, IDENTIFIER, MAX_WORD_BYTES};
+use super::blocks::{BLOCK_BYTES, BlockEdges, bits, block_edges};
+use super::tokenize::{self, MAX_WORD_BYTES};
 
 /// Where a term occurs; the lists of [`super::corpus::Corpus`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,17 +32,7 @@ impl Reader {
     /// Calls `found` with the terms of a text that is no binary and how often they occur (a term may come in several
     /// parts); returns its length in sub-words. O(bytes).
     pub fn every_term(&mut self, text: &[u8], mut found: impl FnMut(Field, &[u8], u32)) -> u32 {
-        let mut length = 0;
-        let mut at = 0;
-        while at < text.len() {
-            if CLASS[text[at] as usize] & IDENTIFIER == 0 {
-                at += 1;
-                continue;
-            }
-            let end = tokenize::identifier_end(text, at);
-            length += self.run(text, at..end, &mut found);
-            at = end;
-        }
+        let length = self.count(text, &mut found);
         // Most words of a text are repeated: each different one is stemmed once.
         let term = &mut self.term;
         self.words.drain(|word, count| {
@@ -57,37 +48,99 @@ impl Reader {
         length
     }
 
-    /// One run of identifier characters: its words, and the identifier that starts at its first non-digit.
-    fn run(
+    /// The pass over the bytes, 64 at a time.
+    fn count(&mut self, text: &[u8], found: &mut impl FnMut(Field, &[u8], u32)) -> u32 {
+        let mut n_words = 0;
+        let (mut word, mut run) = (0, Run::default());
+        // A block may be empty: what the text ends in ends there.
+        for start in (0..=text.len()).step_by(BLOCK_BYTES) {
+            let edges = block_edges(text, start);
+            n_words += edges.word_starts.count_ones();
+            word = self.words_of(text, start, &edges, word, found);
+            run = self.identifiers_of(text, start, &edges, run, found);
+        }
+        n_words
+    }
+
+    /// The words that end in a block; `word` and what is returned: where the last one started.
+    #[inline]
+    fn words_of(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        edges: &BlockEdges,
+        mut word: usize,
+        found: &mut impl FnMut(Field, &[u8], u32),
+    ) -> usize {
+        let mut starts = edges.word_starts;
+        for end in bits(edges.word_ends) {
+            // Of the words that have not ended, only the first can start before this end.
+            let first = starts & below(end);
+            if first != 0 {
+                word = start + first.trailing_zeros() as usize;
+                starts ^= first;
+            }
+            self.word(text, word..start + end, found);
+        }
+        if starts == 0 { word } else { start + starts.trailing_zeros() as usize }
+    }
+
+    /// The identifiers that end in a block; `run` and what is returned: the last run of their characters.
+    #[inline]
+    fn identifiers_of(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        edges: &BlockEdges,
+        mut run: Run,
+        found: &mut impl FnMut(Field, &[u8], u32),
+    ) -> Run {
+        let (mut starts, mut words) = (edges.run_starts, edges.word_starts);
+        for end in bits(edges.run_ends) {
+            let first = starts & below(end);
+            if first != 0 {
+                run = Run { start: start + first.trailing_zeros() as usize, n_words: 0 };
+                starts ^= first;
+            }
+            run.n_words += (words & below(end)).count_ones();
+            words &= !below(end);
+            if run.n_words > 1 {
+                self.identifier(text, run.start..start + end, run.n_words, found);
+            }
+        }
+        if starts != 0 {
+            run = Run { start: start + starts.trailing_zeros() as usize, n_words: 0 };
+        }
+        run.n_words += words.count_ones();
+        run
+    }
+
+    #[inline]
+    fn word(&mut self, text: &[u8], word: Range<usize>, found: &mut impl FnMut(Field, &[u8], u32)) {
+        if word.len() <= PACKED_BYTES {
+            self.words.add(pack(text, word.start, word.len()));
+        } else if word.len() <= MAX_WORD_BYTES {
+            self.lower(&text[word]);
+            tokenize::stem_in_place(&mut self.term);
+            found(Field::Body, &self.term, 1);
+        }
+    }
+
+    /// A run of identifier characters with so many words: the identifier starts at its first non-digit.
+    #[inline]
+    fn identifier(
         &mut self,
         text: &[u8],
         run: Range<usize>,
+        n_words: u32,
         found: &mut impl FnMut(Field, &[u8], u32),
-    ) -> u32 {
-        let mut n_words = 0;
-        let mut at = run.start;
-        while at < run.end {
-            if text[at] == b'_' {
-                at += 1;
-                continue;
-            }
-            let end = tokenize::word_end(text, at);
-            n_words += 1;
-            if end - at <= PACKED_BYTES {
-                self.words.add(pack(text, at, end - at));
-            } else if end - at <= MAX_WORD_BYTES {
-                self.lower(&text[at..end]);
-                tokenize::stem_in_place(&mut self.term);
-                found(Field::Body, &self.term, 1);
-            }
-            at = end;
-        }
+    ) {
         let n_digits = text[run.clone()].iter().take_while(|b| b.is_ascii_digit()).count();
         // The digits before the identifier are a word of their own, and no part of it.
         let n_own = n_words - u32::from(n_digits > 0);
         let length = run.len() - n_digits;
         if n_own < 2 || length > MAX_WORD_BYTES {
-            return n_words;
+            return;
         }
         let start = run.start + n_digits;
         if length <= PACKED_BYTES {
@@ -96,7 +149,6 @@ impl Reader {
             self.lower(&text[start..run.end]);
             found(Field::Identifiers, &self.term, 1);
         }
-        n_words
     }
 
     fn lower(&mut self, text: &[u8]) {
@@ -105,12 +157,26 @@ impl Reader {
     }
 }
 
+/// A run of identifier characters that may go on.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    start: usize,
+    /// Words that started in it so far.
+    n_words: u32,
+}
+
+/// The bits below number `bit` (under 64).
+#[inline]
+fn below(bit: usize) -> u64 {
+    (1 << bit) - 1
+}
+
 /// Identifier characters that fit a key.
 const PACKED_BYTES: usize = 16;
 
-/// Bit 5 of every byte: sets letters lower-case, leaves digits, and makes of `_` what no other character is.
+/// Bit 5 of every byte: sets letters lower-case, leaves digits, and makes of `_` 0x7f, which no other character is.
 const BIT_5: u128 = u128::from_le_bytes([0x20; PACKED_BYTES]);
-const PACKED_UNDERSCORE: u8 = b'_' | 0x20;
+const ONES: u128 = u128::from_le_bytes([1; PACKED_BYTES]);
 
 /// One to sixteen identifier characters as a number, letter case aside. Never 0.
 #[inline]
@@ -127,10 +193,11 @@ fn pack(text: &[u8], start: usize, length: usize) -> u128 {
 }
 
 fn unpack(key: u128, term: &mut Vec<u8>) {
+    // Only the packed underscore carries into the top bit of its byte; bit 5 of that byte is what is too much.
+    let underscores = (key + ONES) & (ONES << 7);
+    let bytes = (key ^ underscores >> 2).to_le_bytes();
     term.clear();
-    let bytes = key.to_le_bytes();
-    let given = bytes.iter().take_while(|&&b| b != 0);
-    term.extend(given.map(|&b| if b == PACKED_UNDERSCORE { b'_' } else { b }));
+    term.extend_from_slice(&bytes[..PACKED_BYTES - key.leading_zeros() as usize / 8]);
 }
 
 /// Counts of packed words: a table with open addressing, emptied after every document.
@@ -167,12 +234,13 @@ impl Tally {
     /// Where a key is, or would be.
     #[inline]
     fn place(&self, key: u128) -> usize {
-        // Fibonacci hashing of both halves; the factors are odd parts of the golden ratio and of √2.
-        let low = (key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let high = ((key >> 64) as u64).wrapping_mul(0x6A09_E667_F3BC_C909);
-        let hash = low ^ high.rotate_left(29);
+        // Folded multiplication: every character counts in the lowest bits. The numbers are the fractional bits of √2
+        // and √3.
+        let (low, high) =
+            (key as u64 ^ 0x6A09_E667_F3BC_C909, (key >> 64) as u64 ^ 0xBB67_AE85_84CA_A73B);
+        let product = u128::from(low) * u128::from(high);
         let mask = self.slots.len() - 1;
-        let mut at = (hash ^ hash >> 32) as usize & mask;
+        let mut at = (product as u64 ^ (product >> 64) as u64) as usize & mask;
         while self.slots[at].0 != 0 && self.slots[at].0 != key {
             at = (at + 1) & mask;
         }

@@ -10,7 +10,7 @@ use super::postings::{self, Reader, Terms, Writer};
 use super::runs::{self, Gathering, Run, Source};
 use super::stamp::{self, Moment, UNSURE};
 use super::store::{self, Lock, Opened, Place};
-use super::tables::{Content, File, Past, Tables};
+use super::tables::{Content, File, Past, Tables, Watch};
 use super::watch::{self, is_same};
 use super::{Error, Task, past};
 use crate::core::corpus::{self, Kind};
@@ -64,13 +64,15 @@ fn build_from(
     old: Option<&Opened>,
 ) -> Result<Report, Error> {
     let moment = Moment::now();
-    let (tables, taken) = look(root, task, moment, old.map(|old| &old.tables))?;
-    let known = old.and_then(|old| known_past(&old.tables, &tables));
-    let (mut tables, runs, past) = std::thread::scope(|scope| {
+    let watch = watch::begin(root, moment).ok_or(Error::Unsuitable)?;
+    let known = old.and_then(|old| known_past(&old.tables, &watch));
+    let (mut tables, runs, taken, past) = std::thread::scope(|scope| {
+        // On a small project git needs longer for its log than we for all the rest.
         let past = scope.spawn(|| read_past(root, task, known));
+        let (tables, taken) = look(root, task, moment, watch, old.map(|old| &old.tables))?;
         let (tables, runs) = read_files(root, task, tables, &taken);
-        (tables, runs, past.join().ok().flatten())
-    });
+        Ok::<_, Error>((tables, runs, taken, past.join().ok().flatten()))
+    })?;
     tables.past = past;
     let n_read = taken.iter().filter(|from| from.is_none()).count();
     let report = Report { n_files: tables.files.len(), n_read, is_written: true };
@@ -92,16 +94,21 @@ fn look(
     root: &Root,
     task: &Task<'_>,
     moment: Moment,
+    mut watch: Watch,
     old: Option<&Tables>,
 ) -> Result<(Tables, Vec<Option<usize>>), Error> {
-    let mut watch = watch::watch(root, moment).ok_or(Error::Unsuitable)?;
-    let list = files::list(root, task.extensions).map_err(|_| Error::Unsuitable)?;
+    watch::walk(root, moment, &mut watch).ok_or(Error::Unsuitable)?;
+    let (list, tracked) = std::thread::scope(|scope| {
+        let tracked = scope.spawn(|| git::output(&root.path, &["ls-files", "-z", "--cached"]));
+        let list = files::list(root, task.extensions);
+        (list, tracked.join().ok().flatten().unwrap_or_default())
+    });
+    let list = list.map_err(|_| Error::Unsuitable)?;
     let cannot = |w: &Warning| matches!(w, Warning::NoGitProgram | Warning::TooManyFiles(_));
     if list.warnings.iter().any(cannot) {
         return Err(Error::Unsuitable);
     }
     watch.is_kept &= !list.warnings.iter().any(|w| matches!(w, Warning::Unreadable(_)));
-    let tracked = git::output(&root.path, &["ls-files", "-z", "--cached"]).unwrap_or_default();
     let tracked: HashSet<&[u8]> = tracked.split(|&b| b == 0).collect();
     let paths = Paths::of(list.paths.iter().map(Vec::as_slice));
     let mut files = Vec::with_capacity(paths.len());
@@ -125,8 +132,8 @@ fn can_take(old: File, stamp: u64) -> bool {
 }
 
 /// The old past, if git's settings are still the same.
-fn known_past<'o>(old: &'o Tables, new: &Tables) -> Option<&'o Past> {
-    let is_same = old.watch.environment == new.watch.environment && is_same(&old.watch.settings);
+fn known_past<'o>(old: &'o Tables, new: &Watch) -> Option<&'o Past> {
+    let is_same = old.watch.environment == new.environment && is_same(&old.watch.settings);
     old.past.as_ref().filter(|_| is_same)
 }
 
@@ -181,7 +188,6 @@ fn read_share(
 ) -> Share {
     let mut share = Share::default();
     let mut reader = terms::Reader::default();
-    let mut hashes: [Vec<(u64, u32)>; N_FIELDS] = Default::default();
     let mut text = Vec::new();
     loop {
         let start = cursor.fetch_add(scan::STRIDE, Ordering::Relaxed);
@@ -198,11 +204,9 @@ fn read_share(
             };
             if matches!(content, Content::Text(kind) if kind != Kind::Binary) {
                 length = reader.every_term(&text, |field, term, count| {
-                    hashes[field as usize].push((hash(0, term), count));
+                    share.fields[field as usize].add(hash(0, term), k as u32, count);
                 });
-                for (field, hashes) in share.fields.iter_mut().zip(&mut hashes) {
-                    field.add(k as u32, hashes);
-                }
+                share.fields.iter_mut().for_each(Gathering::end_file);
             }
             share.files.push((k, content, length));
         }

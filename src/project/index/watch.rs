@@ -36,21 +36,27 @@ pub(super) fn git_index(git_top: &Path) -> u64 {
     hash(length, &end).max(2)
 }
 
-/// Looks at everything that guards the list of files. To be called before listing them.
+/// Looks at git's index and settings: the first half of what guards the list of files. To be called before all else.
 ///
 /// `None` when git has this project in another way than we think (a work tree set in its settings, a broken `.git`).
-pub(super) fn watch(root: &Root, moment: Moment) -> Option<Watch> {
+pub(super) fn begin(root: &Root, moment: Moment) -> Option<Watch> {
     let mut watch = Watch { is_kept: true, environment: git::environment(), ..Watch::default() };
-    match &root.git_top {
-        Some(top) => {
-            watch.git_index = git_index(top);
-            watch.settings = settings(root, top, moment)?;
-            let closed = closed_folders(root)?;
-            walk_for_git(root, &closed, moment, &mut watch);
-        }
-        None => walk_without_git(root, moment, &mut watch),
+    if let Some(top) = &root.git_top {
+        watch.git_index = git_index(top);
+        watch.settings = settings(root, top, moment)?;
     }
     Some(watch)
+}
+
+/// Looks at the folders and ignore files: the second half. To be called before listing the files.
+///
+/// `None` when git fails.
+pub(super) fn walk(root: &Root, moment: Moment, watch: &mut Watch) -> Option<()> {
+    match &root.git_top {
+        Some(_) => walk_for_git(root, &closed_folders(root)?, moment, watch),
+        None => walk_without_git(root, moment, watch),
+    }
+    Some(())
 }
 
 fn stamped(mut paths: Vec<PathBuf>, moment: Moment) -> Stamped {
@@ -127,14 +133,21 @@ fn closed_folders(root: &Root) -> Option<HashSet<Vec<u8>>> {
     let mut closed = HashSet::new();
     let ignored = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
     let others = ["ls-files", "-z", "--others", "--exclude-standard"];
-    for args in [&ignored[..], &others] {
-        let list = git::output(&root.path, args)?;
+    let ask = |args| git::output(&root.path, args);
+    // Each of the first two walks through the whole tree.
+    let (ignored, others, entries) = std::thread::scope(|scope| {
+        let ignored = scope.spawn(|| ask(&ignored));
+        let entries = scope.spawn(|| ask(&["ls-files", "-z", "--stage"]));
+        let others = ask(&others);
+        (ignored.join().ok().flatten(), others, entries.join().ok().flatten())
+    });
+    for list in [ignored?, others?] {
         closed.extend(
             list.split(|&b| b == 0).filter_map(|p| p.strip_suffix(b"/")).map(<[u8]>::to_vec),
         );
     }
     // Submodules: entries of mode 160000.
-    let entries = git::output(&root.path, &["ls-files", "-z", "--stage"])?;
+    let entries = entries?;
     closed.extend(
         entries
             .split(|&b| b == 0)
