@@ -6,6 +6,7 @@ import unittest
 
 from client import Sandbox
 from fake_messages import Reply, Tool
+from model import KEY, fake
 
 # The session of these tests has thirteen calls: with the default of twelve newest calls nothing of it may go.
 SHORT = "compact_preserve_recent_calls=4"
@@ -112,6 +113,22 @@ class Compaction(unittest.TestCase):
             self.assertEqual(turn.result["result"], "Done.")
             self.pruned(box.api.main()[-1])
             box.claude_ok("-p", "--continue", "go on", *ALLOWED)
+            self.held(box.api.main()[-1])
+            self.assertEqual(box.api.of_kind("compact"), [])
+
+    def test_a_model_is_asked_with_the_key_of_the_plugin(self):
+        with fake("--key", KEY) as server, Sandbox() as box:
+            box.api.replies[:] = session_replies(box.project)
+            (box.project / "pixel.png").write_bytes(base64.b64decode(PIXEL))
+            box.extra_env["TYPESAFE_BASE_URL"] = server.url
+            box.install_plugin(SHORT, "compact_policy=jev", f"api_key={KEY}")
+            with box.session(*ALLOWED) as session:
+                session.send(TASK)
+                session.send("/compact")
+                session.send("what did we do?")
+                (toast,) = toasts(session.rows)
+            self.assertRegex(toast, r"no summary \(.*; state ~\d+ tokens \(full\) in 1 request\(s\)")
+            self.assertNotIn(KEY, toast + box.debug_log.read_text())
             self.held(box.api.main()[-1])
             self.assertEqual(box.api.of_kind("compact"), [])
 
