@@ -79,7 +79,7 @@ pub struct Pick {
     pub is_test: bool,
     /// Why it was picked.
     pub reasons: Reasons,
-    /// Words of the task in its text with their counts, most frequent first.
+    /// Words of the task in its text with their counts, most frequent first; stop words are left out.
     pub words: Vec<(String, u32)>,
     /// The better file it often changes together with.
     pub changes_with: Option<String>,
@@ -220,7 +220,10 @@ impl FirstStage {
 fn pick(survey: &Survey, ranking: &Ranking, document: u32, score: f64) -> Pick {
     let Document { path, .. } = &survey.corpus.documents[document as usize];
     let reasons = ranking.reasons(&survey.corpus, document);
-    let word = |term: u32| survey.query.terms[term as usize].word.clone();
+    let terms = &survey.query.terms;
+    // "the×36" explains nothing.
+    let says_something = |term: u32| !terms[term as usize].is_stop;
+    let words = reasons.words.iter().filter(|&&(term, _)| says_something(term));
     Pick {
         path: display(path),
         score,
@@ -228,7 +231,7 @@ fn pick(survey: &Survey, ranking: &Ranking, document: u32, score: f64) -> Pick {
         by: Provider::Keywords,
         judged: None,
         is_test: signal::is_test(path),
-        words: reasons.words.iter().map(|&(term, count)| (word(term), count)).collect(),
+        words: words.map(|&(term, n)| (terms[term as usize].word.clone(), n)).collect(),
         changes_with: reasons
             .changes_with
             .map(|d| display(&survey.corpus.documents[d as usize].path)),
