@@ -202,17 +202,19 @@ fn unpack(key: u128, term: &mut Vec<u8>) {
 
 /// Counts of packed words: a table with open addressing, emptied after every document.
 struct Tally {
-    /// Key and count; a key of 0 is an empty slot. As many as a power of two.
+    /// Key and count; a key of 0 is an empty slot.
     slots: Vec<(u128, u32)>,
+    /// How many of them serve this document, a power of two: few fit the cache better.
+    n_slots: usize,
     used: Vec<u32>,
 }
 
 /// Room for the different words of an ordinary file; grows with larger ones.
-const FIRST_SLOTS: usize = 1 << 11;
+const FIRST_SLOTS: usize = 1 << 10;
 
 impl Default for Tally {
     fn default() -> Tally {
-        Tally { slots: vec![(0, 0); FIRST_SLOTS], used: Vec::new() }
+        Tally { slots: vec![(0, 0); FIRST_SLOTS], n_slots: FIRST_SLOTS, used: Vec::new() }
     }
 }
 
@@ -225,7 +227,7 @@ impl Tally {
         if slot.0 == 0 {
             slot.0 = key;
             self.used.push(at as u32);
-            if self.used.len() * 2 > self.slots.len() {
+            if self.used.len() * 2 > self.n_slots {
                 self.grow();
             }
         }
@@ -239,7 +241,7 @@ impl Tally {
         let (low, high) =
             (key as u64 ^ 0x6A09_E667_F3BC_C909, (key >> 64) as u64 ^ 0xBB67_AE85_84CA_A73B);
         let product = u128::from(low) * u128::from(high);
-        let mask = self.slots.len() - 1;
+        let mask = self.n_slots - 1;
         let mut at = (product as u64 ^ (product >> 64) as u64) as usize & mask;
         while self.slots[at].0 != 0 && self.slots[at].0 != key {
             at = (at + 1) & mask;
@@ -248,10 +250,12 @@ impl Tally {
     }
 
     fn grow(&mut self) {
-        let larger = vec![(0, 0); self.slots.len() * 4];
-        let old = std::mem::replace(&mut self.slots, larger);
-        self.used.clear();
-        for (key, count) in old.into_iter().filter(|(key, _)| *key != 0) {
+        let slots = &mut self.slots;
+        let all: Vec<_> =
+            self.used.drain(..).map(|at| std::mem::take(&mut slots[at as usize])).collect();
+        self.n_slots *= 4;
+        slots.resize(slots.len().max(self.n_slots), (0, 0));
+        for (key, count) in all {
             let at = self.place(key);
             self.slots[at] = (key, count);
             self.used.push(at as u32);
@@ -264,6 +268,7 @@ impl Tally {
             let (key, count) = std::mem::take(&mut self.slots[at as usize]);
             found(key, count);
         }
+        self.n_slots = FIRST_SLOTS;
     }
 }
 

@@ -234,7 +234,7 @@ fn write(
             let section = old.header.sections[field];
             bits = section.bits;
             let reader = Reader::new(&old.file, section).ok_or(io::ErrorKind::InvalidData)?;
-            sources.push(Source::Old { terms: Terms::new(reader), places: &places });
+            sources.push(Source::old(Terms::new(reader), &places));
         }
         let mut writer = Writer::new(&mut out, at, bits);
         tables.n_terms[field] = runs::merge(sources, bits, &mut writer)?;

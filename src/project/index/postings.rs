@@ -98,14 +98,27 @@ impl<'w, W: Write> Writer<'w, W> {
     }
 
     pub(super) fn push(&mut self, key: u64, list: &[(u32, u32)]) -> io::Result<()> {
+        self.enter(key)?;
+        let before = self.lists.len();
+        put_list(&mut self.lists, list);
+        put_number(&mut self.lengths, (self.lists.len() - before) as u64);
+        Ok(())
+    }
+
+    /// [`Writer::push`] of what [`put_list`] made.
+    pub(super) fn push_packed(&mut self, key: u64, packed: &[u8]) -> io::Result<()> {
+        self.enter(key)?;
+        self.lists.extend_from_slice(packed);
+        put_number(&mut self.lengths, packed.len() as u64);
+        Ok(())
+    }
+
+    fn enter(&mut self, key: u64) -> io::Result<()> {
         while self.bucket < key >> REMAINDER_BITS {
             self.end_bucket()?;
         }
         self.n_terms += 1;
         self.remainders.extend_from_slice(&(key as u32).to_le_bytes());
-        let before = self.lists.len();
-        put_list(&mut self.lists, list);
-        put_number(&mut self.lengths, (self.lists.len() - before) as u64);
         Ok(())
     }
 
