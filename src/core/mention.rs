@@ -1,7 +1,7 @@
 //! Files that a task names: paths, file names, frames of stack traces.
 //!
 //! A task's text in, the names in it out ([`mentions`]); names and documents in, how sure each document is meant out
-//! ([`Mentioned`]). Names that no document bears cost nothing.
+//! ([`mentioned`]). Names that no document bears cost nothing.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
 //! Every term of a document, for an index that must answer any query: what [`super::matcher::Matcher`] counts for one
-//! query, [`every_term`] reports for all of them.
+//! query, this reports for all of them.
 //!
 //! Bytes in, terms with counts out. Property-tested against the matcher in `tests`.
 

@@ -142,7 +142,7 @@ pub fn is_due(index: Use, n_documents: usize) -> bool {
     matches!(index, Use::Missing | Use::Stale) && n_documents >= MIN_DOCUMENTS
 }
 
-/// Starts [`build`] in a process of its own that outlives this one, and does not wait for it.
+/// Starts [`build()`] in a process of its own that outlives this one, and does not wait for it.
 ///
 /// # Errors
 /// Those of starting a process.
