@@ -132,8 +132,9 @@ fn options_have_the_defaults_and_ranges_of_the_program() {
         assert_eq!(option["default"], default, "{option}");
         assert_eq!((&option["min"], &option["max"]), (&min.into(), &max.into()), "{option}");
     }
-    let notice = config::HOOK_NOTICE;
-    assert_eq!(options[notice.option.unwrap()]["default"], notice.default);
+    for switch in [config::HOOK_NOTICE, config::INDEX] {
+        assert_eq!(options[switch.option.unwrap()]["default"], switch.default);
+    }
     assert_eq!(options["provider"]["default"], Provider::default().name());
     assert_eq!(options["api_key"]["sensitive"], true);
 }
