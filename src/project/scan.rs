@@ -17,8 +17,9 @@ use crate::core::query::Query;
 /// Largest file that is ranked. The seed's 100 kB lost 28 of 310 needed files of prometheus.
 pub const MAX_FILE_BYTES: u64 = 1_000_000;
 
-/// Below this many files a second thread costs more than it saves (0.13 ms to start, 20 µs a file).
-const THREADED_FROM: usize = 200;
+/// Below this many files one thread has read them before `git log`, which runs beside it, has ended (20 µs a file against
+/// 60 to 100 ms); a second thread would only take the processor from git.
+const THREADED_FROM: usize = 2_000;
 
 /// Files a thread takes at a time: enough to keep the cursor cool, few enough to end together.
 pub(super) const STRIDE: usize = 16;
