@@ -12,7 +12,7 @@ use crate::args::DoctorArgs;
 use crate::config::{self, Environment};
 use crate::hook::{journal, prompt};
 use crate::pack::{self, Task};
-use crate::project::{git, scan};
+use crate::project::{counted, git, scan};
 use crate::{private, render};
 
 /// Asked when no prompt is given: an ordinary request.
@@ -83,6 +83,10 @@ fn verdict(text: &str, given: Option<&Path>, environment: Environment<'_>) -> St
         let _ = writeln!(report, "  the hook stays silent: {reason}");
         return report;
     }
+    let limit = match config::HOOK_LIMIT.read(environment) {
+        Ok(limit) => limit as usize,
+        Err(error) => return report + &format!("  the hook stays silent: {error:#}\n"),
+    };
     let started = Instant::now();
     let root = match project(given, environment) {
         Ok(root) => root,
@@ -91,7 +95,7 @@ fn verdict(text: &str, given: Option<&Path>, environment: Environment<'_>) -> St
     let _ = writeln!(report, "  project {}", root.path.display());
     let task = Task {
         text: text.to_owned(),
-        limit: config::HOOK_LIMIT.default as usize,
+        limit,
         code: 0,
         extensions: config::extensions(environment),
         max_file_bytes: scan::MAX_FILE_BYTES,
@@ -119,7 +123,7 @@ fn outcome(pack: &pack::Pack) -> String {
         text +=
             "  the hook stays silent: no word of the prompt tells files of this project apart\n";
     } else {
-        let _ = writeln!(text, "  the hook adds {}:", render::text::files(pack.files.len()));
+        let _ = writeln!(text, "  the hook adds {}:", counted(pack.files.len()));
         let mut list = String::new();
         render::text::list(&mut list, &pack.files, false);
         list.lines().for_each(|line| _ = writeln!(text, "    {line}"));

@@ -72,13 +72,13 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     "{} over {} kB not ranked: {}",
-                    files(paths.len()),
+                    counted(paths.len()),
                     limit / 1000,
                     few(paths)
                 )
             }
             Warning::Unreadable(paths) => {
-                write!(f, "{} could not be read: {}", files(paths.len()), few(paths))
+                write!(f, "{} could not be read: {}", counted(paths.len()), few(paths))
             }
             Warning::TooManyFiles(limit) => {
                 write!(
@@ -93,7 +93,9 @@ impl fmt::Display for Warning {
     }
 }
 
-fn files(n: usize) -> String {
+/// `1 file`, `8 files`.
+#[must_use]
+pub fn counted(n: usize) -> String {
     if n == 1 { "1 file".to_owned() } else { format!("{n} files") }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::text;
 use crate::pack::Pack;
+use crate::project::counted;
 
 /// Longest context, in UTF-16 units. Claude Code replaces more than 10,000 by a file path and a preview
 /// (2.1.332, tried); 200 are kept back.
@@ -45,7 +46,7 @@ pub fn notice(pack: &Pack) -> String {
         }
         Some(decided) => format!(" by {}", decided.provider.name()),
     };
-    let files = text::files(pack.files.len());
+    let files = counted(pack.files.len());
     format!("context-packer: {files}{by} in {}", text::seconds(pack.total))
 }
 

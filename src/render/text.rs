@@ -9,6 +9,7 @@ use crate::core::question::{Estimate, estimate_line, thousands};
 use crate::core::snippet::neutralise;
 use crate::pack::decide::Decided;
 use crate::pack::{Pack, Pick, Snippet};
+use crate::project::counted;
 
 /// Characters of code shown in all, as in the seed: the rest of an answer has to fit the host's 10,000.
 pub const MAX_CODE_CHARS: usize = 8_000;
@@ -22,7 +23,7 @@ pub fn pack(pack: &Pack, root: &Path, explain: bool) -> String {
     let mut text = format!(
         "Picked {} of {} in {}. Paths are relative to {}.\n",
         pack.files.len(),
-        files(pack.n_candidates),
+        counted(pack.n_candidates),
         seconds(pack.total),
         visible(&root.to_string_lossy()),
     );
@@ -57,7 +58,7 @@ fn ranked_by(decided: Option<&Decided>) -> String {
          no confidence; read the top files before changing code.\n",
         provider.name(),
         visible(&run.model),
-        files(run.scored),
+        counted(run.scored),
         run.tally.calls,
     )
 }
@@ -78,12 +79,6 @@ pub fn seconds(duration: std::time::Duration) -> String {
         ms if ms < 1000 => format!("{ms} ms"),
         _ => format!("{:.1} s", duration.as_secs_f64()),
     }
-}
-
-/// `1 file`, `8 files`.
-#[must_use]
-pub fn files(n: usize) -> String {
-    if n == 1 { "1 file".to_owned() } else { format!("{n} files") }
 }
 
 /// One line a file, best first, and one more that says why.

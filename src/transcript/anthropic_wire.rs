@@ -31,8 +31,8 @@ struct Block<'a> {
     is_error: Option<Raw<'a>>,
 }
 
-/// A text in place of a block.
-const TEXT_BLOCK: Form = Form { before: r#"{"type":"text","text":"#, after: "}" };
+/// A text in place of a block, here and in formats that took their blocks from this one.
+pub(super) const TEXT_BLOCK: Form = Form { before: r#"{"type":"text","text":"#, after: "}" };
 /// A text in place of a list of blocks.
 const TEXT_BLOCKS: Form = Form { before: r#"[{"type":"text","text":"#, after: "}]" };
 

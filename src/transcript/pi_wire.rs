@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use super::anthropic_wire::{argument_ranges, result_slot, result_text, slot};
-use super::layout::{Form, ItemAt, Layout, List, NoteSlot, PartSpan, RowLink};
+use super::anthropic_wire::{TEXT_BLOCK, argument_ranges, result_slot, result_text, slot};
+use super::layout::{ItemAt, Layout, List, NoteSlot, PartSpan, RowLink};
 use super::wire::{self, Raw};
 use crate::core::compact::transcript::{
     Argument, Call, Message, Part, Role, ToolResult, Transcript, json_chars,
@@ -50,9 +50,6 @@ struct Block<'a> {
     #[serde(borrow)]
     arguments: Option<Raw<'a>>,
 }
-
-/// A text in place of a block.
-const TEXT_BLOCK: Form = Form { before: r#"{"type":"text","text":"#, after: "}" };
 
 /// Arguments that Claude Code has too, under its names.
 const RENAMED: [(&str, &str); 2] = [("path", "file_path"), ("oldText", "old_string")];

@@ -260,6 +260,13 @@ fn doctor_says_why() {
     );
     assert!(report.contains("TYPESAFE_API_KEY set") && !report.contains("sk-very-secret"));
     assert!(report.contains("no failures"));
+    let packer = repo.packer().env("CONTEXT_PACKER_HOOK_LIMIT", "99");
+    let wrong = packer.args(&["doctor", "fix the retry backoff in the client"]).run();
+    assert!(
+        wrong
+            .expect_code(0)
+            .contains("stays silent: CONTEXT_PACKER_HOOK_LIMIT must be from 1 to 20")
+    );
     hook(&repo).stdin("{").run();
     assert!(ask("thanks").contains("ago: hook cannot read the hook's JSON"));
 }
