@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::blocks::{BLOCK_BYTES, bits, block_starts, is_lower, is_upper};
+use super::blocks::{BLOCK_BYTES, Block, bits, is_lower, is_upper};
 use super::corpus::{self, Counts, Kind};
 use super::query::Query;
 use super::tokenize::{self, CLASS, DIGIT, IDENTIFIER, MAX_WORD_BYTES};
@@ -57,21 +57,28 @@ impl<'q> Matcher<'q> {
     /// The pass over the bytes: where words start is found for 64 bytes at a time, and nearly every word is dismissed
     /// by its first four bytes.
     fn count_words(&self, text: &[u8], scratch: &mut Scratch) -> u32 {
-        let mut length = 0;
+        let (mut length, mut padded) = (0, [0; _]);
         for start in (0..text.len()).step_by(BLOCK_BYTES) {
-            let starts = block_starts(text, start);
+            let block = Block::at(text, start, &mut padded);
+            let starts = block.starts();
             length += starts.words.count_ones();
-            for at in bits(starts.words).map(|bit| start + bit) {
-                if self.term_starts.may_contain(text, at)
-                    && self.term_starts.contain(first_of_word(text, at))
+            for bit in bits(starts.words) {
+                let first = block.four_bytes(bit);
+                if self.term_starts.may_contain(first)
+                    && self.term_starts.contain(first_of_word(first, text, start + bit))
                 {
-                    self.count_term(text, at, scratch);
+                    self.count_term(text, start + bit, scratch);
                 }
             }
             // Most tasks name no identifier.
             if !self.identifiers.is_empty() {
-                for at in bits(starts.identifiers).map(|bit| start + bit) {
-                    self.at_identifier(text, at, scratch);
+                for bit in bits(starts.identifiers) {
+                    let first = block.four_bytes(bit);
+                    if self.identifier_starts.may_contain(first)
+                        && self.identifier_starts.contain(first)
+                    {
+                        self.at_identifier(text, start + bit, scratch);
+                    }
                 }
             }
         }
@@ -99,11 +106,6 @@ impl<'q> Matcher<'q> {
     }
 
     fn count_identifier(&self, text: &[u8], at: usize, scratch: &mut Scratch) {
-        if !self.identifier_starts.may_contain(text, at)
-            || !self.identifier_starts.contain(four_bytes(text, at))
-        {
-            return;
-        }
         let end = tokenize::identifier_end(text, at);
         if end - at <= MAX_WORD_BYTES {
             scratch.word.clear();
@@ -125,15 +127,15 @@ fn follows_digits_alone(text: &[u8], at: usize) -> bool {
 ///
 /// What [`tokenize::stem`] may do to a word decides which four bytes the words of a stem can start with.
 struct Starts {
-    /// Per first byte (five bits of it), the second bytes: small enough to stay at hand for every word of a project.
-    pairs: [u32; 32],
+    /// One bit for each two bytes (five bits of each): small enough to stay at hand for every word of a project.
+    pairs: [u64; 16],
     /// One bit for each of 2^16 hashes of four bytes.
     bits: Box<[u64; 1024]>,
 }
 
 impl Starts {
     fn new() -> Starts {
-        Starts { pairs: [0; 32], bits: Box::new([0; 1024]) }
+        Starts { pairs: [0; 16], bits: Box::new([0; 1024]) }
     }
 
     /// Lets every word through that has one of these stems.
@@ -177,17 +179,19 @@ impl Starts {
 
     fn insert(&mut self, first: [u8; 4]) {
         // Whatever follows a word of one byte, the longer look decides.
-        let second = if first[1] == 0 { u32::MAX } else { 1 << (first[1] & 31) };
-        self.pairs[usize::from(first[0] & 31)] |= second;
+        let seconds = if first[1] == 0 { 0..32 } else { first[1]..first[1] + 1 };
+        for pair in seconds.map(|second| pair([first[0], second, 0, 0])) {
+            self.pairs[pair >> 6] |= 1 << (pair & 63);
+        }
         let hash = hash(first);
         self.bits[hash >> 6] |= 1 << (hash & 63);
     }
 
     /// By the first two bytes alone.
     #[inline]
-    fn may_contain(&self, text: &[u8], at: usize) -> bool {
-        let second = text.get(at + 1).copied().unwrap_or(0);
-        self.pairs[usize::from(text[at] & 31)] >> (second & 31) & 1 == 1
+    fn may_contain(&self, first: [u8; 4]) -> bool {
+        let pair = pair(first);
+        self.pairs[pair >> 6] >> (pair & 63) & 1 == 1
     }
 
     #[inline]
@@ -197,7 +201,13 @@ impl Starts {
     }
 }
 
-/// Five bits of each byte, which letter case does not touch, spread over 16.
+/// Five bits of each of the first two bytes, which letter case does not touch.
+#[inline]
+fn pair(first: [u8; 4]) -> usize {
+    usize::from(first[0] & 31) | usize::from(first[1] & 31) << 5
+}
+
+/// Five bits of each byte, spread over 16.
 #[inline]
 fn hash(first: [u8; 4]) -> usize {
     let five = |byte: u8, at: u32| u32::from(byte & 31) << at;
@@ -206,19 +216,10 @@ fn hash(first: [u8; 4]) -> usize {
     (key.wrapping_mul(0x9E37_79B9) >> 16) as usize
 }
 
-/// Four bytes from `at`, zeros past the end.
+/// The first four bytes of the word at `at`, zeros past its end. `first` is what stands there.
 #[inline]
-fn four_bytes(text: &[u8], at: usize) -> [u8; 4] {
-    match text.get(at..at + 4) {
-        Some(four) => [four[0], four[1], four[2], four[3]],
-        None => [0, 1, 2, 3].map(|k| text.get(at + k).copied().unwrap_or(0)),
-    }
-}
-
-/// The first four bytes of the word at `at`, zeros past its end.
-#[inline]
-fn first_of_word(text: &[u8], at: usize) -> [u8; 4] {
-    let [a, b, c, d] = four_bytes(text, at);
+fn first_of_word(first: [u8; 4], text: &[u8], at: usize) -> [u8; 4] {
+    let [a, b, c, d] = first;
     if is_lower(a) | (is_upper(a) & is_lower(b)) {
         // A run of lower-case letters, after a capital or not.
         let has_b = is_lower(b);

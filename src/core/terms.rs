@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::blocks::{BLOCK_BYTES, BlockEdges, bits, block_edges};
+use super::blocks::{BLOCK_BYTES, Block, Edges, bits};
 use super::tokenize::{self, MAX_WORD_BYTES};
 
 /// Where a term occurs; the lists of [`super::corpus::Corpus`].
@@ -52,9 +52,10 @@ impl Reader {
     fn count(&mut self, text: &[u8], found: &mut impl FnMut(Field, &[u8], u32)) -> u32 {
         let mut n_words = 0;
         let (mut word, mut run) = (0, Run::default());
+        let mut padded = [0; _];
         // A block may be empty: what the text ends in ends there.
         for start in (0..=text.len()).step_by(BLOCK_BYTES) {
-            let edges = block_edges(text, start);
+            let edges = Block::at(text, start, &mut padded).edges();
             n_words += edges.word_starts.count_ones();
             word = self.words_of(text, start, &edges, word, found);
             run = self.identifiers_of(text, start, &edges, run, found);
@@ -68,7 +69,7 @@ impl Reader {
         &mut self,
         text: &[u8],
         start: usize,
-        edges: &BlockEdges,
+        edges: &Edges,
         mut word: usize,
         found: &mut impl FnMut(Field, &[u8], u32),
     ) -> usize {
@@ -91,7 +92,7 @@ impl Reader {
         &mut self,
         text: &[u8],
         start: usize,
-        edges: &BlockEdges,
+        edges: &Edges,
         mut run: Run,
         found: &mut impl FnMut(Field, &[u8], u32),
     ) -> Run {

@@ -30,7 +30,8 @@ pub fn command(folder: &Path, args: &[&str]) -> Command {
     git.env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_TERMINAL_PROMPT", "0");
-    git.env("LC_ALL", "C");
+    // Into a pipe git flushes after every commit, and each flush would wake the reader.
+    git.env("GIT_FLUSH", "0").env("LC_ALL", "C");
     git
 }
 

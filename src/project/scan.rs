@@ -49,13 +49,12 @@ pub fn read(root: &Path, relative: &[u8], max_bytes: u64, buffer: &mut Vec<u8>) 
     if size > max_bytes {
         return Reading::TooLarge;
     }
-    // A file that grows while it is read is cut off, and then counts as too large.
+    // As many bytes as it had a moment ago: one that grows is as it was then, and no second read looks for an end.
     let bytes = fs::File::open(&path).and_then(|file| {
-        buffer.reserve(size as usize + 1);
-        file.take(max_bytes + 1).read_to_end(buffer)
+        buffer.reserve_exact(size as usize);
+        file.take(size).read_to_end(buffer)
     });
     match bytes {
-        Ok(bytes) if bytes as u64 > max_bytes => Reading::TooLarge,
         Ok(_) => Reading::Read,
         Err(_) => Reading::Unreadable,
     }
