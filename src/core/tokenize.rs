@@ -149,15 +149,27 @@ pub(crate) fn identifier_end(text: &[u8], start: usize) -> usize {
 /// Chinese, Japanese and Korean runs give their overlapping pairs of characters (words are not separated there);
 /// every other alphabetic run that holds a letter beyond ASCII (`größe`, `ошибка`) is one word.
 pub fn wide_words(text: &[u8], mut found: impl FnMut(Range<usize>, &str)) {
-    if text.is_ascii() {
-        return;
+    let mut at = 0;
+    // Most text is ASCII: from one byte that is not to the next.
+    while let Some(wide) = text[at..].find_non_ascii_byte().map(|offset| at + offset) {
+        let is_letter = |b: &&u8| b.is_ascii_alphabetic();
+        let start = wide - text[at..wide].iter().rev().take_while(is_letter).count();
+        let ends = |b: &u8| b.is_ascii() && !b.is_ascii_alphabetic();
+        let end = text[wide..].iter().position(ends).map_or(text.len(), |n| wide + n);
+        wide_runs(text, start..end, &mut found);
+        at = end;
     }
+}
+
+/// The words of a part of a text without ASCII separators.
+fn wide_runs(text: &[u8], part: Range<usize>, found: &mut impl FnMut(Range<usize>, &str)) {
     let mut run: Vec<(usize, char)> = Vec::new();
     let mut flush = |run: &mut Vec<(usize, char)>, end: usize| {
-        wide_run(run, end, &mut found);
+        wide_run(run, end, found);
         run.clear();
     };
-    for (start, _, c) in text.char_indices() {
+    for (start, _, c) in text[part.clone()].char_indices() {
+        let start = part.start + start;
         let broken = run.last().is_some_and(|&(_, last)| is_cjk(last) != is_cjk(c));
         if broken || !c.is_alphabetic() {
             flush(&mut run, start);
@@ -167,7 +179,7 @@ pub fn wide_words(text: &[u8], mut found: impl FnMut(Range<usize>, &str)) {
             run.push((start, c));
         }
     }
-    flush(&mut run, text.len());
+    flush(&mut run, part.end);
 }
 
 fn wide_run(run: &[(usize, char)], end: usize, found: &mut impl FnMut(Range<usize>, &str)) {

@@ -114,6 +114,11 @@ pub fn list(root: &Root, extensions: &Extensions) -> Result<Listing, Error> {
     if root.git_top.is_none() {
         listing.warnings.push(Warning::NoGit);
     }
+    Ok(finish(root, listing))
+}
+
+/// In order, within the limit, and really in the root.
+fn finish(root: &Root, mut listing: Listing) -> Listing {
     listing.paths.sort_unstable();
     listing.paths.dedup();
     if listing.paths.len() > MAX_FILES {
@@ -122,7 +127,7 @@ pub fn list(root: &Root, extensions: &Extensions) -> Result<Listing, Error> {
     }
     let mut folders = RealFolders::default();
     listing.paths.retain(|path| folders.contain(&root.path, path));
-    Ok(listing)
+    listing
 }
 
 fn list_by_git(root: &Root, extensions: &Extensions) -> Result<Listing, Error> {
@@ -139,18 +144,31 @@ fn list_by_git(root: &Root, extensions: &Extensions) -> Result<Listing, Error> {
         let message = String::from_utf8_lossy(&output.stderr);
         return Err(Error::GitListing(message.lines().next().unwrap_or("no message").to_owned()));
     }
-    let mut listing = Listing::default();
-    for path in output.stdout.split(|&b| b == 0) {
-        // A repository inside this one is listed as `folder/`; its files are its own.
-        if extensions.contain(path) && !path.ends_with(b"/") {
-            listing.paths.push(path.to_vec());
-        }
-    }
+    Ok(sources(root, extensions, output.stdout.split(|&b| b == 0)))
+}
+
+/// [`list`] of the paths that git named.
+pub(super) fn listed<'p>(
+    root: &Root,
+    extensions: &Extensions,
+    paths: impl Iterator<Item = &'p [u8]>,
+) -> Listing {
+    finish(root, sources(root, extensions, paths))
+}
+
+fn sources<'p>(
+    root: &Root,
+    extensions: &Extensions,
+    paths: impl Iterator<Item = &'p [u8]>,
+) -> Listing {
+    // A repository inside this one is listed as `folder/`; its files are its own.
+    let paths = paths.filter(|path| extensions.contain(path) && !path.ends_with(b"/"));
+    let mut listing = Listing { paths: paths.map(<[u8]>::to_vec).collect(), warnings: Vec::new() };
     let submodules = submodules(root);
     if !submodules.is_empty() {
         listing.warnings.push(Warning::Submodules(submodules));
     }
-    Ok(listing)
+    listing
 }
 
 /// The paths named by `.gitmodules` that lie in the root and are there.

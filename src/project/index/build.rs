@@ -5,12 +5,13 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::format::{HEADER_BYTES, Header, N_FIELDS, Paths, hash};
-use super::postings::{self, Reader, Terms, Writer};
+use super::format::{HEADER_BYTES, Header, N_FIELDS, Paths, Section, hash};
+use super::postings::{self, Reader, Terms, Written};
 use super::runs::{self, Gathering, Run, Source};
 use super::stamp::{self, Moment, UNSURE};
 use super::store::{self, Lock, Opened, Place};
 use super::tables::{Content, File, Past, Tables, Watch};
+use super::tree::Tree;
 use super::watch::{self, is_same};
 use super::{Error, Task, past};
 use crate::core::corpus::{self, Kind};
@@ -73,6 +74,9 @@ fn build_from(
         let (tables, runs) = read_files(root, task, tables, &taken);
         Ok::<_, Error>((tables, runs, taken, past.join().ok().flatten()))
     })?;
+    if !moment.is_true() {
+        return Err(io::Error::other("the clock was set back meanwhile").into());
+    }
     tables.past = past;
     let n_read = taken.iter().filter(|from| from.is_none()).count();
     let report = Report { n_files: tables.files.len(), n_read, is_written: true };
@@ -84,7 +88,7 @@ fn build_from(
         }
         tables.seconds = moment.seconds();
     }
-    write(place, lock, tables, runs, old, &taken)?;
+    write(place, lock, tables, &runs, old, &taken)?;
     Ok(report)
 }
 
@@ -97,19 +101,24 @@ fn look(
     mut watch: Watch,
     old: Option<&Tables>,
 ) -> Result<(Tables, Vec<Option<usize>>), Error> {
-    watch::walk(root, moment, &mut watch).ok_or(Error::Unsuitable)?;
-    let (list, tracked) = std::thread::scope(|scope| {
-        let tracked = scope.spawn(|| git::output(&root.path, &["ls-files", "-z", "--cached"]));
-        let list = files::list(root, task.extensions);
-        (list, tracked.join().ok().flatten().unwrap_or_default())
-    });
-    let list = list.map_err(|_| Error::Unsuitable)?;
+    let tree = match &root.git_top {
+        Some(_) => Some(Tree::ask(root).ok_or(Error::Unsuitable)?),
+        None => None,
+    };
+    // What changes from the moment on is found out by its stamp, so that the order of the two does not matter.
+    let list = std::thread::scope(|scope| {
+        scope.spawn(|| watch::walk(root, tree.as_ref(), moment, &mut watch));
+        match &tree {
+            Some(tree) => Ok(files::listed(root, task.extensions, tree.all())),
+            None => files::list(root, task.extensions).map_err(|_| Error::Unsuitable),
+        }
+    })?;
     let cannot = |w: &Warning| matches!(w, Warning::NoGitProgram | Warning::TooManyFiles(_));
     if list.warnings.iter().any(cannot) {
         return Err(Error::Unsuitable);
     }
     watch.is_kept &= !list.warnings.iter().any(|w| matches!(w, Warning::Unreadable(_)));
-    let tracked: HashSet<&[u8]> = tracked.split(|&b| b == 0).collect();
+    let tracked: HashSet<&[u8]> = tree.iter().flat_map(Tree::tracked).collect();
     let paths = Paths::of(list.paths.iter().map(Vec::as_slice));
     let mut files = Vec::with_capacity(paths.len());
     let mut taken = Vec::with_capacity(paths.len());
@@ -143,10 +152,9 @@ fn read_past(root: &Root, task: &Task<'_>, known: Option<&Past>) -> Option<Past>
 }
 
 /// What one thread read.
-#[derive(Default)]
 struct Share {
     files: Vec<(usize, Content, u32)>,
-    fields: [Gathering; N_FIELDS],
+    runs: [Vec<Run>; N_FIELDS],
 }
 
 /// Reads every file that is not taken over.
@@ -172,8 +180,8 @@ fn read_files(
             tables.files[k].content = content;
             tables.files[k].length = length;
         }
-        for (runs, field) in runs.iter_mut().zip(share.fields) {
-            runs.extend(field.finish());
+        for (runs, own) in runs.iter_mut().zip(share.runs) {
+            runs.extend(own);
         }
     }
     (tables, runs)
@@ -186,13 +194,13 @@ fn read_share(
     to_read: &[usize],
     cursor: &AtomicUsize,
 ) -> Share {
-    let mut share = Share::default();
+    let (mut files, mut fields) = (Vec::new(), <[Gathering; N_FIELDS]>::default());
     let mut reader = terms::Reader::default();
     let mut text = Vec::new();
     loop {
         let start = cursor.fetch_add(scan::STRIDE, Ordering::Relaxed);
         if start >= to_read.len() {
-            return share;
+            return Share { files, runs: fields.map(Gathering::finish) };
         }
         for &k in to_read.iter().skip(start).take(scan::STRIDE) {
             let mut length = 0;
@@ -204,11 +212,11 @@ fn read_share(
             };
             if matches!(content, Content::Text(kind) if kind != Kind::Binary) {
                 length = reader.every_term(&text, |field, term, count| {
-                    share.fields[field as usize].add(hash(0, term), k as u32, count);
+                    fields[field as usize].add(hash(0, term), k as u32, count);
                 });
-                share.fields.iter_mut().for_each(Gathering::end_file);
+                fields.iter_mut().for_each(Gathering::end_file);
             }
-            share.files.push((k, content, length));
+            files.push((k, content, length));
         }
     }
 }
@@ -218,27 +226,29 @@ fn write(
     place: &Place,
     lock: &Lock,
     mut tables: Tables,
-    runs: [Vec<Run>; N_FIELDS],
+    runs: &[Vec<Run>; N_FIELDS],
     old: Option<&Opened>,
     taken: &[Option<usize>],
 ) -> Result<(), Error> {
     let places = old.map_or_else(Vec::new, |old| new_places(old.tables.paths.len(), taken));
+    let fields = FIELDS.map(|field| field as usize);
+    let sections: Vec<_> = std::thread::scope(|scope| {
+        let merge = |field: usize| section(&runs[field], old, field, &places);
+        let threads = fields.map(|field| scope.spawn(move || merge(field)));
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Unsuitable))).collect()
+    });
     let (draft, mut out) = store::draft(place, lock)?;
     let mut header = Header { key: place.key, ..Header::default() };
     out.write_all(&header.to_bytes())?;
     let mut at = HEADER_BYTES as u64;
-    for (field, runs) in FIELDS.iter().map(|&f| f as usize).zip(runs) {
-        let mut sources: Vec<Source<'_>> = runs.iter().map(Source::run).collect();
-        let mut bits = postings::bits_for(runs::n_terms(&runs));
-        if let Some(old) = old {
-            let section = old.header.sections[field];
-            bits = section.bits;
-            let reader = Reader::new(&old.file, section).ok_or(io::ErrorKind::InvalidData)?;
-            sources.push(Source::old(Terms::new(reader), &places));
-        }
-        let mut writer = Writer::new(&mut out, at, bits);
-        tables.n_terms[field] = runs::merge(sources, bits, &mut writer)?;
-        (header.sections[field], at) = writer.finish()?;
+    for (field, section) in fields.into_iter().zip(sections) {
+        let (Written { buckets, directory, bits }, n_terms) = section?;
+        tables.n_terms[field] = n_terms;
+        out.write_all(&buckets)?;
+        out.write_all(&directory)?;
+        let end = at + buckets.len() as u64;
+        header.sections[field] = Section { start: at, directory: end, bits };
+        at = end + directory.len() as u64;
     }
     let bytes = tables.to_bytes();
     header.tables = at;
@@ -249,6 +259,24 @@ fn write(
     out.write_all(&header.to_bytes())?;
     out.flush()?;
     Ok(draft.finish(place)?)
+}
+
+/// One field's postings, of the files read now and of those taken over; also how many terms there are.
+fn section(
+    runs: &[Run],
+    old: Option<&Opened>,
+    field: usize,
+    places: &[Option<u32>],
+) -> Result<(Written, u64), Error> {
+    let mut sources: Vec<Source<'_>> = runs.iter().map(Source::run).collect();
+    let mut bits = postings::bits_for(runs::n_terms(runs));
+    if let Some(old) = old {
+        let section = old.header.sections[field];
+        bits = section.bits;
+        let reader = Reader::new(&old.file, section).ok_or(io::ErrorKind::InvalidData)?;
+        sources.push(Source::old(Terms::new(reader), places));
+    }
+    Ok(runs::merge(sources, bits)?)
 }
 
 /// For every file of the old tables its place in the new ones.

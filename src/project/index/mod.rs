@@ -14,6 +14,7 @@ mod runs;
 mod stamp;
 mod store;
 mod tables;
+mod tree;
 mod watch;
 
 use std::fmt;

@@ -9,7 +9,6 @@
 //! that is not there finds another's list.
 
 use std::fs::File;
-use std::io::{self, Write};
 use std::os::unix::fs::FileExt as _;
 
 use super::format::{Bytes, Section, hash, put_number};
@@ -20,7 +19,7 @@ const TERMS_PER_BUCKET: u64 = 64;
 /// Beyond this many terms a bucket the next build starts from nothing, so that buckets are made anew.
 const MAX_TERMS_PER_BUCKET: u64 = 4 * TERMS_PER_BUCKET;
 
-/// A directory entry: first byte of the bucket (u64) and checksum (u32).
+/// A directory entry: first byte of the bucket, counted from the section's (u64), and checksum (u32).
 const ENTRY_BYTES: usize = 12;
 
 /// Bits of a hash that are looked at, beyond those of the bucket.
@@ -69,86 +68,83 @@ pub(super) fn read_list(bytes: &[u8], list: &mut List) -> Option<()> {
 }
 
 /// Writes a section; terms come in order of their [`key`].
-pub(super) struct Writer<'w, W: Write> {
-    out: &'w mut W,
-    section: Section,
+pub(super) struct Writer {
+    bits: u64,
+    /// The buckets so far.
+    out: Vec<u8>,
     bucket: u64,
     n_terms: u64,
     remainders: Vec<u8>,
     lengths: Vec<u8>,
     lists: Vec<u8>,
     directory: Vec<u8>,
-    at: u64,
 }
 
-impl<'w, W: Write> Writer<'w, W> {
-    /// `start`: how many bytes of the file are written already.
-    pub(super) fn new(out: &'w mut W, start: u64, bits: u64) -> Writer<'w, W> {
+/// A section's bytes, wherever it will stand.
+pub(super) struct Written {
+    pub(super) buckets: Vec<u8>,
+    pub(super) directory: Vec<u8>,
+    pub(super) bits: u64,
+}
+
+impl Writer {
+    pub(super) fn new(bits: u64) -> Writer {
         Writer {
-            out,
-            section: Section { start, directory: 0, bits },
+            bits,
+            out: Vec::new(),
             bucket: 0,
             n_terms: 0,
             remainders: Vec::new(),
             lengths: Vec::new(),
             lists: Vec::new(),
             directory: Vec::new(),
-            at: start,
         }
     }
 
-    pub(super) fn push(&mut self, key: u64, list: &[(u32, u32)]) -> io::Result<()> {
-        self.enter(key)?;
+    pub(super) fn push(&mut self, key: u64, list: &[(u32, u32)]) {
+        self.enter(key);
         let before = self.lists.len();
         put_list(&mut self.lists, list);
         put_number(&mut self.lengths, (self.lists.len() - before) as u64);
-        Ok(())
     }
 
     /// [`Writer::push`] of what [`put_list`] made.
-    pub(super) fn push_packed(&mut self, key: u64, packed: &[u8]) -> io::Result<()> {
-        self.enter(key)?;
+    pub(super) fn push_packed(&mut self, key: u64, packed: &[u8]) {
+        self.enter(key);
         self.lists.extend_from_slice(packed);
         put_number(&mut self.lengths, packed.len() as u64);
-        Ok(())
     }
 
-    fn enter(&mut self, key: u64) -> io::Result<()> {
+    fn enter(&mut self, key: u64) {
         while self.bucket < key >> REMAINDER_BITS {
-            self.end_bucket()?;
+            self.end_bucket();
         }
         self.n_terms += 1;
         self.remainders.extend_from_slice(&(key as u32).to_le_bytes());
-        Ok(())
     }
 
-    fn end_bucket(&mut self) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(self.lists.len() + self.remainders.len() * 2);
+    fn end_bucket(&mut self) {
+        let start = self.out.len();
         if self.n_terms > 0 {
-            put_number(&mut bytes, self.n_terms);
+            put_number(&mut self.out, self.n_terms);
             for part in [&mut self.remainders, &mut self.lengths, &mut self.lists] {
-                bytes.append(part);
+                self.out.append(part);
             }
         }
-        self.directory.extend_from_slice(&self.at.to_le_bytes());
-        self.directory.extend_from_slice(&checksum(self.bucket, &bytes).to_le_bytes());
-        self.out.write_all(&bytes)?;
-        self.at += bytes.len() as u64;
+        let checksum = checksum(self.bucket, &self.out[start..]);
+        self.directory.extend_from_slice(&(start as u64).to_le_bytes());
+        self.directory.extend_from_slice(&checksum.to_le_bytes());
         self.bucket += 1;
         self.n_terms = 0;
-        Ok(())
     }
 
-    /// Ends the section; where it is, and how many bytes of the file are written.
-    pub(super) fn finish(mut self) -> io::Result<(Section, u64)> {
-        while self.bucket < 1 << self.section.bits {
-            self.end_bucket()?;
+    pub(super) fn finish(mut self) -> Written {
+        while self.bucket < 1 << self.bits {
+            self.end_bucket();
         }
-        self.section.directory = self.at;
         // The end of the last bucket.
-        self.directory.extend_from_slice(&self.at.to_le_bytes());
-        self.out.write_all(&self.directory)?;
-        Ok((self.section, self.at + self.directory.len() as u64))
+        self.directory.extend_from_slice(&(self.out.len() as u64).to_le_bytes());
+        Written { buckets: self.out, directory: self.directory, bits: self.bits }
     }
 }
 
@@ -193,11 +189,11 @@ impl<'f> Reader<'f> {
         self.file.read_exact_at(&mut entry, at).ok()?;
         let mut entry = Bytes(&entry);
         let (start, expected, end) = (entry.u64()?, entry.u32()?, entry.u64()?);
-        if start < self.section.start || end < start || end > self.section.directory {
+        if end < start || end > self.section.directory - self.section.start {
             return None;
         }
         let mut bytes = vec![0; usize::try_from(end - start).ok()?];
-        self.file.read_exact_at(&mut bytes, start).ok()?;
+        self.file.read_exact_at(&mut bytes, self.section.start + start).ok()?;
         (checksum(bucket, &bytes) == expected).then(|| Bucket::of(bytes)).flatten()
     }
 }

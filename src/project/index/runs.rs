@@ -5,10 +5,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::{self, Write};
+use std::io;
 
 use super::format::{Bytes, put_bytes, put_number};
-use super::postings::{self, List, Terms, Writer};
+use super::postings::{self, List, Terms, Writer, Written};
 
 /// Postings gathered before they are sorted into a run: 16 MB, and
 /// as much again while they are sorted. Two threads with two fields stay under 130 MB.
@@ -25,7 +25,7 @@ type Posting = (u64, u32, u32);
 pub(super) struct Gathering {
     /// A term of a file may come in several parts.
     postings: Vec<Posting>,
-    pub(super) runs: Vec<Run>,
+    runs: Vec<Run>,
 }
 
 impl Gathering {
@@ -201,15 +201,12 @@ fn corrupt() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 
-/// Merges sources into a section; how many terms it has.
+/// Merges sources into a section; also how many terms it has.
 ///
 /// # Errors
-/// Those of writing, and `InvalidData` for an older index that is not what was written.
-pub(super) fn merge<W: Write>(
-    mut sources: Vec<Source<'_>>,
-    bits: u64,
-    writer: &mut Writer<'_, W>,
-) -> io::Result<u64> {
+/// `InvalidData` for an older index that is not what was written.
+pub(super) fn merge(mut sources: Vec<Source<'_>>, bits: u64) -> io::Result<(Written, u64)> {
+    let mut writer = Writer::new(bits);
     let mut next = BinaryHeap::new();
     for (k, source) in sources.iter_mut().enumerate() {
         next.extend(source.next(bits)?.map(|key| Reverse((key, k))));
@@ -229,17 +226,17 @@ pub(super) fn merge<W: Write>(
         }
         match packed.filter(|_| is_alone) {
             // Most terms are rare, and in one run only.
-            Some(packed) => writer.push_packed(key, packed)?,
+            Some(packed) => writer.push_packed(key, packed),
             None => {
                 // A stable sort makes use of the order that the lists have.
                 merged.sort_by_key(|&(file, _)| file);
                 add_up(&mut merged);
-                writer.push(key, &merged)?;
+                writer.push(key, &merged);
             }
         }
         n_terms += 1;
     }
-    Ok(n_terms)
+    Ok((writer.finish(), n_terms))
 }
 
 /// What a list sorted by file says of one file is one.

@@ -7,7 +7,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::format::{Paths, hash};
 
@@ -26,16 +26,32 @@ const COARSE_DOUBT: Duration = Duration::from_secs(3);
 
 /// When a look began. Everything stamped is read after it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment(i128);
+pub(super) struct Moment {
+    /// Nanoseconds of the clock that files are stamped by.
+    time: i128,
+    /// The same by one that nobody sets.
+    steady: Instant,
+}
 
 impl Moment {
     pub(super) fn now() -> Moment {
-        Moment(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as i128))
+        Moment { time: nanoseconds(), steady: Instant::now() }
     }
 
     pub(super) fn seconds(self) -> u64 {
-        u64::try_from(self.0 / 1_000_000_000).unwrap_or(0)
+        u64::try_from(self.time / 1_000_000_000).unwrap_or(0)
     }
+
+    /// Has the clock gone on since as clocks do? If it was set back, later changes may look older than the moment.
+    pub(super) fn is_true(self) -> bool {
+        let (by_clock, really) =
+            (nanoseconds() - self.time, self.steady.elapsed().as_nanos() as i128);
+        by_clock + FINE_DOUBT.as_nanos() as i128 > really
+    }
+}
+
+fn nanoseconds() -> i128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as i128)
 }
 
 /// What `lstat` says, for comparison. Never [`UNSURE`] or [`ABSENT`].
@@ -64,7 +80,7 @@ pub(super) fn kept(metadata: &Metadata, moment: Moment) -> u64 {
     let last = time(m.mtime(), m.mtime_nsec()).max(time(m.ctime(), m.ctime_nsec()));
     let is_coarse = m.mtime_nsec() == 0 || m.ctime_nsec() == 0;
     let doubt = if is_coarse { COARSE_DOUBT } else { FINE_DOUBT };
-    if last + doubt.as_nanos() as i128 > moment.0 { UNSURE } else { seen(m) }
+    if last + doubt.as_nanos() as i128 > moment.time { UNSURE } else { seen(m) }
 }
 
 /// [`seen`] at a path; [`ABSENT`] when nothing can be seen there.
@@ -109,5 +125,20 @@ fn share_of(root: &Path, paths: &Paths, first: usize, stamps: &mut [u64]) {
         full.truncate(stem);
         full.extend_from_slice(paths.get(first + k));
         *stamp = at(Path::new(std::ffi::OsStr::from_bytes(&full)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_true_until_the_clock_is_set_back() {
+        let moment = Moment::now();
+        assert!(moment.is_true());
+        let second = 1_000_000_000;
+        assert!(!Moment { time: moment.time + second, ..moment }.is_true());
+        // Set forward, everything later looks later still.
+        assert!(Moment { time: moment.time - second, ..moment }.is_true());
     }
 }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use super::format::hash;
 use super::stamp::{self, ABSENT, Moment, UNSURE};
 use super::tables::{Stamped, Watch};
+use super::tree::Tree;
 use crate::project::files::{self, full_path};
 use crate::project::git;
 use crate::project::root::Root;
@@ -48,15 +49,12 @@ pub(super) fn begin(root: &Root, moment: Moment) -> Option<Watch> {
     Some(watch)
 }
 
-/// Looks at the folders and ignore files: the second half. To be called before listing the files.
-///
-/// `None` when git fails.
-pub(super) fn walk(root: &Root, moment: Moment, watch: &mut Watch) -> Option<()> {
-    match &root.git_top {
-        Some(_) => walk_for_git(root, &closed_folders(root)?, moment, watch),
+/// Looks at the folders and ignore files: the second half. `tree` is what git says, where there is git.
+pub(super) fn walk(root: &Root, tree: Option<&Tree>, moment: Moment, watch: &mut Watch) {
+    match tree {
+        Some(tree) => walk_for_git(root, &tree.closed_folders(), moment, watch),
         None => walk_without_git(root, moment, watch),
     }
-    Some(())
 }
 
 fn stamped(mut paths: Vec<PathBuf>, moment: Moment) -> Stamped {
@@ -128,38 +126,8 @@ fn settings(root: &Root, top: &Path, moment: Moment) -> Option<Stamped> {
     Some(stamped(paths, moment))
 }
 
-/// Folders that git does not look into, relative: ignored ones, and other repositories.
-fn closed_folders(root: &Root) -> Option<HashSet<Vec<u8>>> {
-    let mut closed = HashSet::new();
-    let ignored = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
-    let others = ["ls-files", "-z", "--others", "--exclude-standard"];
-    let ask = |args| git::output(&root.path, args);
-    // Each of the first two walks through the whole tree.
-    let (ignored, others, entries) = std::thread::scope(|scope| {
-        let ignored = scope.spawn(|| ask(&ignored));
-        let entries = scope.spawn(|| ask(&["ls-files", "-z", "--stage"]));
-        let others = ask(&others);
-        (ignored.join().ok().flatten(), others, entries.join().ok().flatten())
-    });
-    for list in [ignored?, others?] {
-        closed.extend(
-            list.split(|&b| b == 0).filter_map(|p| p.strip_suffix(b"/")).map(<[u8]>::to_vec),
-        );
-    }
-    // Submodules: entries of mode 160000.
-    let entries = entries?;
-    closed.extend(
-        entries
-            .split(|&b| b == 0)
-            .filter(|entry| entry.starts_with(b"160000 "))
-            .filter_map(|entry| entry.splitn(2, |&b| b == b'\t').nth(1))
-            .map(<[u8]>::to_vec),
-    );
-    Some(closed)
-}
-
 /// Every folder git looks into, its ignore files, and where other repositories begin.
-fn walk_for_git(root: &Root, closed: &HashSet<Vec<u8>>, moment: Moment, watch: &mut Watch) {
+fn walk_for_git(root: &Root, closed: &HashSet<&[u8]>, moment: Moment, watch: &mut Watch) {
     let mut folders = Vec::new();
     let mut ignores = above(&root.path, &[".gitignore"], root.git_top.as_deref());
     let mut open = vec![Vec::new()];
@@ -177,7 +145,7 @@ fn walk_for_git(root: &Root, closed: &HashSet<Vec<u8>>, moment: Moment, watch: &
                 continue;
             }
             let inner = child(&folder, name.as_bytes());
-            if !closed.contains(&inner) {
+            if !closed.contains(inner.as_slice()) {
                 open.push(inner);
             } else if entry.path().join(".git").exists() {
                 ignores.push(entry.path().join(".git"));
