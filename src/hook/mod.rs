@@ -13,6 +13,8 @@ pub mod start;
 pub mod submit;
 pub mod wire;
 
+use std::path::PathBuf;
+
 use crate::project::root::Root;
 
 /// What a handler has to say.
@@ -37,5 +39,14 @@ impl Reply {
     #[must_use]
     pub fn failed(trouble: impl Into<String>) -> Reply {
         Reply { trouble: Some(trouble.into()), ..Reply::default() }
+    }
+}
+
+/// Where to look for the project: the session's folder, where the session began (`CLAUDE_PROJECT_DIR`), where we are.
+fn project_folder(input: &wire::Input, began: Option<PathBuf>) -> Result<PathBuf, String> {
+    let given = input.cwd.as_ref().map(PathBuf::from).or(began);
+    match given.filter(|folder| folder.is_dir()) {
+        Some(folder) => Ok(folder),
+        None => std::env::current_dir().map_err(|e| format!("no working directory: {e}")),
     }
 }

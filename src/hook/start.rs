@@ -1,25 +1,36 @@
-//! `SessionStart`: after a compaction the conversation no longer holds the list of files, so it may be said again.
+//! `SessionStart`: has the project's index renewed, so that the first prompt finds it ready.
 //!
-//! After a summary it adds what summaries lose; see [`brief`]. At any other start it adds and forgets nothing.
+//! After a compaction the conversation no longer holds the list of files, so it may be said again; after a summary it
+//! adds what summaries lose, see [`brief`].
+
+use std::path::PathBuf;
 
 use super::session::Session;
-use super::{Reply, brief, wire};
-use crate::config::Environment;
+use super::{Reply, brief, project_folder, wire};
+use crate::config::{self, Environment};
 use crate::private;
+use crate::project::root::{self, Root};
 
-/// Forgets what the session was told, if it has just been compacted.
+/// Forgets what the session was told if it has just been compacted; otherwise renews the index.
 #[must_use]
 pub fn handle(input: &wire::Input, environment: Environment<'_>) -> Reply {
-    let is_compacted = input.source.as_deref() == Some("compact");
-    if let (true, Some(id), Some(folder)) =
-        (is_compacted, &input.session_id, private::folder(environment))
-    {
+    if input.source.as_deref() != Some("compact") {
+        return Reply { renew: to_renew(input, environment), ..Reply::silent() };
+    }
+    if let (Some(id), Some(folder)) = (&input.session_id, private::folder(environment)) {
         Session::open(&folder, id).forget();
     }
-    if is_compacted {
-        return brief::after_summary(input);
-    }
-    Reply::silent()
+    brief::after_summary(input)
+}
+
+/// The project whose index will be wanted. Outside a repository nobody may ask anything: a session can begin in a
+/// home folder, and the first prompt that is answered has it indexed all the same.
+fn to_renew(input: &wire::Input, environment: Environment<'_>) -> Option<Root> {
+    // A setting that cannot be read is reported at the prompt.
+    config::index(environment).ok().flatten()?;
+    let began = environment("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    let root = root::around(&project_folder(input, began).ok()?).ok()?;
+    root.git_top.is_some().then_some(root)
 }
 
 #[cfg(test)]
@@ -33,6 +44,7 @@ mod tests {
         let environment = |name: &str| {
             (name == "CONTEXT_PACKER_CACHE").then(|| folder.to_string_lossy().into_owned())
         };
+        std::fs::create_dir_all(&folder).unwrap();
         let session = Session::open(&folder, "s1");
         for (source, is_repeated) in
             [("startup", false), ("resume", true), ("compact", false), ("clear", true)]
@@ -40,6 +52,7 @@ mod tests {
             let input = wire::Input {
                 session_id: Some("s1".into()),
                 source: Some(source.into()),
+                cwd: Some(folder.to_string_lossy().into_owned()),
                 ..wire::Input::default()
             };
             assert_eq!(handle(&input, &environment), Reply::silent());

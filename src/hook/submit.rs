@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::session::Session;
-use super::{Reply, prompt, wire};
+use super::{Reply, project_folder, prompt, wire};
 use crate::config::{self, Environment};
 use crate::model::Deadline;
 use crate::pack::decide::Model;
@@ -46,7 +46,8 @@ fn within(time: Duration, work: impl FnOnce() -> Reply + Send + 'static) -> Repl
 }
 
 fn answer(input: &wire::Input, settings: &Settings, started: Instant) -> Result<Reply, String> {
-    let root = root::around(&settings.start(input)?).map_err(|error| error.to_string())?;
+    let root = root::around(&project_folder(input, settings.project_dir.clone())?)
+        .map_err(|error| error.to_string())?;
     let task = settings.task(input.prompt.as_deref().unwrap_or_default());
     let stage = pack::first_stage(&root, &task, started).map_err(|error| error.to_string())?;
     let is_due = index::is_due(stage.survey.index, stage.survey.corpus.documents.len());
@@ -127,15 +128,6 @@ impl Settings {
             extensions: self.extensions.clone(),
             max_file_bytes: scan::MAX_FILE_BYTES,
             index: self.index.clone(),
-        }
-    }
-
-    /// Where to look for the project: the session's folder, where the session began, where we are.
-    fn start(&self, input: &wire::Input) -> Result<PathBuf, String> {
-        let given = input.cwd.as_ref().map(PathBuf::from).or_else(|| self.project_dir.clone());
-        match given.filter(|folder| folder.is_dir()) {
-            Some(folder) => Ok(folder),
-            None => std::env::current_dir().map_err(|e| format!("no working directory: {e}")),
         }
     }
 

@@ -396,6 +396,67 @@ fn an_answer_is_followed_by_an_index() {
     assert!(status.expect_code(0).starts_with("no index at"), "{status:#?}");
 }
 
+/// A session that starts in a repository has the index made before the first prompt; elsewhere it leaves nothing behind.
+#[test]
+fn a_session_that_starts_finds_its_index_ready() {
+    let start = |repo: &Repo| {
+        let input = format!(
+            r#"{{"hook_event_name":"SessionStart","source":"startup","cwd":{:?}}}"#,
+            repo.root
+        );
+        let output = with_index(repo).args(&["hook"]).stdin(input).run();
+        assert_eq!((output.expect_code(0), output.stderr.as_str()), ("", ""));
+    };
+    let repo = Repo::new();
+    repo.file("src/lib.rs", "fn retry() {}").commit("Retry the upload");
+    start(&repo);
+    let started = Instant::now();
+    while !with_index(&repo).args(&["index", "status"]).run().stdout.contains("1 file") {
+        assert!(started.elapsed() < Duration::from_secs(60), "no index was made");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let plain = Repo::plain();
+    plain.file("lib.rs", "fn retry() {}");
+    start(&plain);
+    assert!(!folder(&plain).exists());
+}
+
+/// Worktrees, submodules and shallow clones have their git folder, or a part of their history, elsewhere.
+#[test]
+fn repositories_of_other_shapes_have_an_index_too() {
+    let repo = Repo::new();
+    sample(&repo);
+    repo.commit("Retry the upload of größe");
+    repo.file("src/lib.rs", "fn retry_twice() {}").commit("Back off");
+    let sibling = |name: &str| {
+        let root = repo.outside().join(name);
+        fs::create_dir_all(root.parent().unwrap()).unwrap();
+        root
+    };
+    let (tree, shallow) = (sibling("tree"), sibling("shallow"));
+    let origin = format!("file://{}", repo.root.display());
+    repo.git(&["worktree", "add", "-q", "-b", "other", tree.to_str().unwrap()]);
+    repo.git(&["clone", "-q", "--depth=1", &origin, shallow.to_str().unwrap()]);
+    let hosting = Repo::new();
+    let module = ["-c", "protocol.file.allow=always", "submodule", "add", "-q", &origin, "module"];
+    hosting.file("main.rs", "fn main() {}").git(&module);
+    hosting.commit("Host");
+    settle();
+    for root in [tree, shallow, hosting.root.clone(), hosting.root.join("module")] {
+        let extensions = Extensions::default();
+        let of = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
+        let at = root::exactly(&root).unwrap();
+        index::build(&folder(&repo), &at, &of).unwrap();
+        let (expected, _) = answer(&root, None);
+        let (first, used) = answer(&root, Some(folder(&repo)));
+        assert_eq!((first, used), (expected, Use::Fresh), "{root:?}");
+        fs::write(root.join("retry.rs"), "fn upload_retry() {}").unwrap();
+        let (expected, _) = answer(&root, None);
+        let (second, used) = answer(&root, Some(folder(&repo)));
+        assert_eq!((second, used), (expected, Use::Stale), "{root:?}");
+    }
+}
+
 /// A file where the folder should be, a folder that cannot be made, a disk that takes nothing more.
 #[test]
 fn a_cache_that_takes_nothing_costs_no_answer() {

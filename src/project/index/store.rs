@@ -216,3 +216,39 @@ fn has_project(path: &Path) -> bool {
     read(path)
         .is_none_or(|index| Path::new(std::ffi::OsStr::from_bytes(&index.tables.root)).is_dir())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_and_surplus_files_are_removed_longest_unused_first() {
+        let folder =
+            std::env::temp_dir().join(format!("context-packer-tidy-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let now = SystemTime::now();
+        let file = |name: &str, bytes: usize, unused: Duration| {
+            let path = folder.join(name);
+            fs::write(&path, vec![0; bytes]).unwrap();
+            File::options().write(true).open(path).unwrap().set_modified(now - unused).unwrap();
+        };
+        let hours = |n: u64| Duration::from_secs(n * 3600);
+        file(&format!("ancient.{ENDING}"), 10, UNUSED_FOR + hours(1));
+        file(&format!("older.{ENDING}"), 40, hours(3));
+        file(&format!("newer.{ENDING}"), 40, hours(2));
+        file(&format!("newest.{ENDING}"), 40, hours(1));
+        file(&format!("newest.1.{DRAFT_ENDING}"), 10, DRAFT_ABANDONED_AFTER + hours(1));
+        file(&format!("newest.2.{DRAFT_ENDING}"), 10, Duration::ZERO);
+        tidy_to(&folder, 90, now);
+        let left = fs::read_dir(&folder).unwrap().flatten();
+        let mut left: Vec<_> = left.map(|e| e.file_name().into_string().unwrap()).collect();
+        left.sort();
+        let expected = [
+            format!("newer.{ENDING}"),
+            format!("newest.2.{DRAFT_ENDING}"),
+            format!("newest.{ENDING}"),
+        ];
+        assert_eq!(left, expected);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
