@@ -7,16 +7,20 @@ use std::collections::HashMap;
 
 use super::blocks::{BLOCK_BYTES, Block, bits, is_lower, is_upper};
 use super::corpus::{self, Counts, Kind};
-use super::query::Query;
+use super::query::{Identifier, Query};
 use super::tokenize::{self, CLASS, DIGIT, IDENTIFIER, MAX_WORD_BYTES};
 
 /// A query made ready to read documents with. Shared by threads; see [`Matcher::count`].
 pub struct Matcher<'q> {
     terms: HashMap<&'q [u8], u32>,
-    identifiers: HashMap<&'q [u8], u32>,
+    identifiers: HashMap<&'q [u8], (u32, &'q Identifier)>,
+    /// The first two bytes of both, see [`pair`]: small enough to stay at hand for every word of a project.
+    pairs: Pairs,
     /// How words of the stems, and identifiers, start.
     term_starts: Starts,
     identifier_starts: Starts,
+    /// Does an identifier start with what is no letter?
+    has_underscored: bool,
     has_wide_terms: bool,
 }
 
@@ -24,13 +28,17 @@ impl<'q> Matcher<'q> {
     /// Compiles a query.
     #[must_use]
     pub fn new(query: &'q Query) -> Matcher<'q> {
-        let identifiers: HashMap<&[u8], u32> =
-            (0u32..).zip(&query.identifiers).map(|(k, id)| (id.as_slice(), k)).collect();
+        let names = || query.identifiers.iter().map(|identifier| identifier.name.as_slice());
+        let term_starts = Starts::of_stems(query.terms.iter().map(|term| term.stem.as_slice()));
+        let identifier_starts = Starts::of_names(names());
+        let pairs = std::array::from_fn(|k| term_starts.pairs[k] | identifier_starts.pairs[k]);
         Matcher {
             terms: query.index(),
-            identifiers,
-            term_starts: Starts::of_stems(query.terms.iter().map(|term| term.stem.as_slice())),
-            identifier_starts: Starts::of_names(query.identifiers.iter().map(Vec::as_slice)),
+            identifiers: names().zip((0..).zip(&query.identifiers)).collect(),
+            pairs,
+            term_starts,
+            identifier_starts,
+            has_underscored: names().any(|name| name.starts_with(b"_")),
             has_wide_terms: query.terms.iter().any(|term| !term.stem.is_ascii()),
         }
     }
@@ -64,19 +72,20 @@ impl<'q> Matcher<'q> {
             length += starts.words.count_ones();
             for bit in bits(starts.words) {
                 let first = block.four_bytes(bit);
-                if self.term_starts.may_contain(first)
-                    && self.term_starts.contain(first_of_word(first, text, start + bit))
-                {
+                if !has_pair(&self.pairs, first) {
+                    continue;
+                }
+                if self.term_starts.contain(first_of_word(first, text, start + bit)) {
                     self.count_term(text, start + bit, scratch);
                 }
+                if starts.identifiers >> bit & 1 == 1 && self.identifier_starts.contain(first) {
+                    self.at_identifier(text, start + bit, scratch);
+                }
             }
-            // Most tasks name no identifier.
-            if !self.identifiers.is_empty() {
-                for bit in bits(starts.identifiers) {
-                    let first = block.four_bytes(bit);
-                    if self.identifier_starts.may_contain(first)
-                        && self.identifier_starts.contain(first)
-                    {
+            // Every other identifier starts where a word does.
+            if self.has_underscored {
+                for bit in bits(starts.identifiers & !starts.words) {
+                    if self.identifier_starts.contain(block.four_bytes(bit)) {
                         self.at_identifier(text, start + bit, scratch);
                     }
                 }
@@ -110,8 +119,11 @@ impl<'q> Matcher<'q> {
         if end - at <= MAX_WORD_BYTES {
             scratch.word.clear();
             scratch.word.extend(text[at..end].iter().map(u8::to_ascii_lowercase));
-            if let Some(&identifier) = self.identifiers.get(scratch.word.as_slice()) {
-                scratch.identifiers.add(identifier);
+            if let Some(&(k, identifier)) = self.identifiers.get(scratch.word.as_slice()) {
+                let has_seam = || tokenize::words(&text[at..end]).nth(1).is_some();
+                if !identifier.is_joined || has_seam() {
+                    scratch.identifiers.add(k);
+                }
             }
         }
     }
@@ -123,12 +135,20 @@ fn follows_digits_alone(text: &[u8], at: usize) -> bool {
     at == digits || CLASS[text[at - digits - 1] as usize] & IDENTIFIER == 0
 }
 
-/// A filter on how words start, letter case aside: first on two bytes, then on four.
+/// One bit for each two bytes (five bits of each).
+type Pairs = [u64; 16];
+
+#[inline]
+fn has_pair(pairs: &Pairs, first: [u8; 4]) -> bool {
+    let pair = pair(first);
+    pairs[pair >> 6] >> (pair & 63) & 1 == 1
+}
+
+/// A filter on how words start, letter case aside: on two bytes, and on four.
 ///
 /// What [`tokenize::stem`] may do to a word decides which four bytes the words of a stem can start with.
 struct Starts {
-    /// One bit for each two bytes (five bits of each): small enough to stay at hand for every word of a project.
-    pairs: [u64; 16],
+    pairs: Pairs,
     /// One bit for each of 2^16 hashes of four bytes.
     bits: Box<[u64; 1024]>,
 }
@@ -185,13 +205,6 @@ impl Starts {
         }
         let hash = hash(first);
         self.bits[hash >> 6] |= 1 << (hash & 63);
-    }
-
-    /// By the first two bytes alone.
-    #[inline]
-    fn may_contain(&self, first: [u8; 4]) -> bool {
-        let pair = pair(first);
-        self.pairs[pair >> 6] >> (pair & 63) & 1 == 1
     }
 
     #[inline]

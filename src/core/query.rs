@@ -3,7 +3,7 @@
 //! Text in, [`Query`] out. Pure; costs one pass over the text.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::mention;
@@ -32,6 +32,10 @@ const FILLERS: &str = "about after again any anything back because before being 
     really repo right same say see she should some something such take tell than thanks thing things think time \
     through too today two understand until very want was way well were what where which while who why work wrong \
     explain write look done next";
+
+/// Words of a task that want what surrounds the product.
+const ASIDES: &str =
+    "test tests testing tested spec specs coverage benchmark benchmarks bench example examples";
 
 /// Function words of other languages people write requests in. They count as stop words once two of them
 /// occur in a task, so that an English *die* or *no* stays a word.
@@ -63,13 +67,23 @@ pub struct Term {
     pub is_joined: bool,
 }
 
+/// A name as code writes it: two or more sub-words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identifier {
+    /// Lower-case; at most [`MAX_WORD_BYTES`].
+    pub name: Vec<u8>,
+    /// Two neighbouring words of the task (`remote write`: `remoteWrite`, `remote_write`), not a name it has itself. Where
+    /// a text writes the two without a seam, the joined [`Term`] counts instead.
+    pub is_joined: bool,
+}
+
 /// What to look for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
     /// Distinct stems in order of appearance.
     pub terms: Vec<Term>,
-    /// Distinct whole identifiers of two or more sub-words, lower-case.
-    pub identifiers: Vec<Vec<u8>>,
+    /// Distinct whole identifiers: those of the task first.
+    pub identifiers: Vec<Identifier>,
     /// Files that the task names, lower-case: see [`mention`].
     pub mentions: Vec<Vec<u8>>,
 }
@@ -79,6 +93,12 @@ impl Query {
     #[must_use]
     pub fn content_terms(&self) -> usize {
         self.terms.iter().filter(|term| !term.is_stop && !term.is_joined).count()
+    }
+
+    /// Does the task speak of tests, benchmarks or examples?
+    #[must_use]
+    pub fn asks_for_asides(&self) -> bool {
+        self.terms.iter().any(|term| has_word(ASIDES, &term.word))
     }
 
     /// Stem to index in [`Query::terms`].
@@ -91,17 +111,33 @@ impl Query {
 /// Reads a task.
 #[must_use]
 pub fn query(task: &str) -> Query {
-    let mentions = mention::mentions(task);
-    let mut query = Query { terms: terms(task), identifiers: Vec::new(), mentions };
+    let words = all_words(task);
+    let terms = terms(task, &words);
+    let pairs = pairs(&words, &terms);
+    let identifiers = identifiers(task, &pairs);
+    Query { terms: with_joined(terms, &pairs), identifiers, mentions: mention::mentions(task) }
+}
+
+/// The names in a task, and those its pairs of words may have in code.
+fn identifiers(task: &str, pairs: &[[&str; 2]]) -> Vec<Identifier> {
+    let mut identifiers: Vec<Identifier> = Vec::new();
+    let mut add = |name: Vec<u8>, is_joined: bool| {
+        let room = identifiers.len() < MAX_IDENTIFIERS && name.len() <= MAX_WORD_BYTES;
+        if room && identifiers.iter().all(|known| known.name != name) {
+            identifiers.push(Identifier { name, is_joined });
+        }
+    };
     tokenize::identifiers(task.as_bytes(), |identifier| {
-        let lower = identifier.to_ascii_lowercase();
-        let room = query.identifiers.len() < MAX_IDENTIFIERS && lower.len() <= MAX_WORD_BYTES;
-        let compound = tokenize::words(identifier).nth(1).is_some();
-        if room && compound && !query.identifiers.contains(&lower) {
-            query.identifiers.push(lower);
+        if tokenize::words(identifier).nth(1).is_some() {
+            add(identifier.to_ascii_lowercase(), false);
         }
     });
-    query
+    for pair in pairs {
+        for seam in ["", "_"] {
+            add(pair.join(seam).to_ascii_lowercase().into_bytes(), true);
+        }
+    }
+    identifiers
 }
 
 /// A word of the task where it stands.
@@ -132,13 +168,13 @@ fn all_words(task: &str) -> Vec<Word<'_>> {
     words
 }
 
-fn terms(task: &str) -> Vec<Term> {
+/// The distinct stems of a task's words.
+fn terms(task: &str, words: &[Word<'_>]) -> Vec<Term> {
     let stop = StopWords::of(task);
-    let words = all_words(task);
     let quoted = quoted_ranges(task);
     let mut terms: Vec<Term> = Vec::new();
     let mut index: HashMap<Vec<u8>, usize> = HashMap::new();
-    for Word { range, stem, text } in &words {
+    for Word { range, stem, text } in words {
         // Sorted: a pasted page may hold thousands.
         let next = quoted.partition_point(|q| q.start <= range.start);
         let is_quoted = next > 0 && quoted[next - 1].contains(&range.start);
@@ -162,43 +198,43 @@ fn terms(task: &str) -> Vec<Term> {
             });
         }
     }
-    let joined = words.windows(2).filter_map(|pair| joined(&pair[0], &pair[1], &terms, &index));
-    let mut joined: Vec<Term> = joined.collect();
-    joined.retain(|term| !index.contains_key(&term.stem));
-    joined.truncate(MAX_TERMS - terms.len());
-    for term in joined {
-        if index.insert(term.stem.clone(), terms.len()).is_none() {
-            terms.push(term);
-        }
-    }
     terms
 }
 
-/// Two content words with at most one byte between them as one word: code writes many compounds without a seam.
-fn joined(
-    first: &Word<'_>,
-    second: &Word<'_>,
-    terms: &[Term],
-    index: &HashMap<Vec<u8>, usize>,
-) -> Option<Term> {
+/// Neighbouring content words with at most one byte between them: code writes many such compounds as one.
+fn pairs<'w>(words: &'w [Word<'_>], terms: &[Term]) -> Vec<[&'w str; 2]> {
+    let content: HashSet<&[u8]> =
+        terms.iter().filter(|term| !term.is_stop).map(|term| term.stem.as_slice()).collect();
     let is_content = |word: &Word<'_>| {
-        let term = index.get(&word.stem).map(|&at| &terms[at]);
-        word.text.is_ascii() && word.text.len() > 1 && term.is_some_and(|term| !term.is_stop)
+        word.text.is_ascii() && word.text.len() > 1 && content.contains(word.stem.as_slice())
     };
-    let is_near = second.range.start <= first.range.end + 1;
-    if !is_near || !is_content(first) || !is_content(second) {
-        return None;
+    let pair = |pair: &'w [Word<'_>]| {
+        let [first, second] = pair else { return None };
+        let is_near = second.range.start <= first.range.end + 1;
+        (is_near && is_content(first) && is_content(second)).then(|| [&*first.text, &*second.text])
+    };
+    words.windows(2).filter_map(pair).collect()
+}
+
+/// Adds the pairs, written as one word, that are no terms yet.
+fn with_joined(mut terms: Vec<Term>, pairs: &[[&str; 2]]) -> Vec<Term> {
+    let mut known: HashSet<Vec<u8>> = terms.iter().map(|term| term.stem.clone()).collect();
+    for word in pairs.iter().map(|pair| pair.concat().to_ascii_lowercase()) {
+        let stem = tokenize::stem(word.as_bytes());
+        let room = terms.len() < MAX_TERMS && word.len() <= MAX_WORD_BYTES;
+        if room && known.insert(stem.clone()) {
+            terms.push(Term {
+                stem,
+                word,
+                is_stop: false,
+                is_filler: true,
+                count: 1,
+                is_quoted: false,
+                is_joined: true,
+            });
+        }
     }
-    let word = [&*first.text, &*second.text].concat().to_ascii_lowercase();
-    (word.len() <= MAX_WORD_BYTES).then(|| Term {
-        stem: tokenize::stem(word.as_bytes()),
-        word,
-        is_stop: false,
-        is_filler: true,
-        count: 1,
-        is_quoted: false,
-        is_joined: true,
-    })
+    terms
 }
 
 /// What stands between backticks on one line.
@@ -255,7 +291,8 @@ mod tests {
         };
         assert_eq!(of(false), content, "{task}");
         assert_eq!(of(true), stop, "{task}");
-        let found: Vec<_> = query.identifiers.iter().map(|i| i.to_str_lossy()).collect();
+        let own = query.identifiers.iter().filter(|identifier| !identifier.is_joined);
+        let found: Vec<_> = own.map(|identifier| identifier.name.to_str_lossy()).collect();
         assert_eq!(found, identifiers, "{task}");
     }
 
@@ -293,6 +330,10 @@ mod tests {
         assert_eq!(facts("websocket"), (1, false, true));
         assert_eq!(facts("webhook"), (1, false, true));
         assert!(query.terms.iter().all(|t| t.word != "closesthe" && t.word != "twiceweb"));
+        let names = query.identifiers.iter().filter(|identifier| identifier.is_joined);
+        let names: Vec<_> = names.map(|identifier| identifier.name.to_str_lossy()).collect();
+        let pairs = ["websocket", "web_socket", "socketcloses", "socket_closes"];
+        assert_eq!(names[..4], pairs);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::bm25::{Bm25, idf};
 use super::corpus::{Corpus, Document};
 use super::history::{History, Past};
 use super::mention;
-use super::query::{Query, Term};
+use super::query::{Identifier, Query, Term};
 use super::signal;
 use super::tokenize;
 
@@ -38,10 +38,14 @@ pub struct Weights {
     pub mentions: f64,
     /// Of whole identifiers.
     pub identifiers: f64,
+    /// Weight of two neighbouring words as one identifier, where an identifier of the task weighs 1.
+    pub pairs: f64,
     /// How much more a document counts that holds every term.
     pub coverage: f64,
     /// Share of the best score taken from tests, benchmarks and examples (negative).
     pub test: f64,
+    /// The same for a task that speaks of them.
+    pub asked_test: f64,
     /// Factor on vendored, generated and minified files.
     pub foreign: f64,
     /// Share of the best score for the most recently changed file.
@@ -69,9 +73,11 @@ impl Default for Weights {
             path: 1.25,
             history: 1.7,
             identifiers: 1.5,
+            pairs: 0.3,
             mentions: 3.0,
             coverage: 0.4,
             test: -0.05,
+            asked_test: 0.05,
             foreign: 0.7,
             recency: 0.3,
             recency_half: 10.0,
@@ -177,7 +183,7 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
     let fields = Fields { query, corpus, paths: &paths, past: &past, term_weights: &term_weights };
     let (mut parts, mut scores) = fields.score(weights, calm);
     fields.reward_coverage(weights.coverage, &mut scores);
-    apply_priors(corpus, &past, weights, calm, &mut scores);
+    apply_priors(query, corpus, &past, weights, calm, &mut scores);
     parts.together = lend_to_companions(history, weights, &mut scores);
     parts.last = past.last;
     parts.touched = past.touched;
@@ -243,8 +249,9 @@ impl Fields<'_> {
         let body = weights.text.score(&self.corpus.body, terms, n, &lengths);
         let path = flat.score(self.paths, terms, n, &[]);
         let history = weights.text.score(&self.past.subjects, terms, n, &touches);
-        let ones = vec![1.0; self.query.identifiers.len()];
-        let identifiers = weights.text.score(&self.corpus.identifiers, &ones, n, &lengths);
+        let weight = |id: &Identifier| if id.is_joined { weights.pairs } else { 1.0 };
+        let names: Vec<f64> = self.query.identifiers.iter().map(weight).collect();
+        let identifiers = weights.text.score(&self.corpus.identifiers, &names, n, &lengths);
         let mentions = mention::mentioned(&self.query.mentions, &self.corpus.documents);
         let total = (0..n)
             .map(|d| {
@@ -290,16 +297,24 @@ fn best(scores: &[f64]) -> f64 {
 }
 
 /// Tests, foreign code, recently changed files: a factor, and shares of the best score.
-fn apply_priors(corpus: &Corpus, past: &Past, weights: &Weights, calm: f64, scores: &mut [f64]) {
+fn apply_priors(
+    query: &Query,
+    corpus: &Corpus,
+    past: &Past,
+    weights: &Weights,
+    calm: f64,
+    scores: &mut [f64],
+) {
     for (document, score) in corpus.documents.iter().zip(scores.iter_mut()) {
         if signal::is_foreign(&document.path, document.kind) {
             *score *= weights.foreign;
         }
     }
     let top = best(scores);
+    let aside = if query.asks_for_asides() { weights.asked_test } else { weights.test };
     for (d, document) in corpus.documents.iter().enumerate() {
         if signal::is_aside(&document.path) {
-            scores[d] += top * weights.test;
+            scores[d] += top * aside;
         }
         let recency =
             past.last[d].map_or(0.0, |age| 1.0 / (1.0 + f64::from(age) / weights.recency_half));

@@ -168,7 +168,9 @@ proptest! {
         let mut whole = std::collections::BTreeMap::new();
         tokenize::identifiers(text.as_bytes(), |id| {
             let lower = id.to_ascii_lowercase();
-            if let Some(k) = query.identifiers.iter().position(|known| *known == lower) {
+            let has_seam = tokenize::words(id).nth(1).is_some();
+            let place = query.identifiers.iter().position(|known| known.name == lower);
+            if let Some(k) = place.filter(|&k| has_seam || !query.identifiers[k].is_joined) {
                 *whole.entry(k as u32).or_insert(0) += 1;
             }
         });

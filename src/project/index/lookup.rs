@@ -11,7 +11,7 @@ use super::store::Opened;
 use super::tables::{Content, Tables};
 use super::{Task, past, watch};
 use crate::core::corpus::{Corpus, Counts, Document, Kind, Posting};
-use crate::core::query::Query;
+use crate::core::query::{Identifier, Query};
 use crate::core::terms;
 use crate::project::git;
 use crate::project::root::Root;
@@ -61,13 +61,13 @@ impl Fields {
             query.terms.iter().map(|term| reader.find(hash(0, &term.stem))).collect()
         };
         let mut suspects = List::new();
-        for identifier in &query.identifiers {
-            if let Some(stem) = terms::only_word(identifier) {
+        for identifier in query.identifiers.iter().filter(|identifier| !identifier.is_joined) {
+            if let Some(stem) = terms::only_word(&identifier.name) {
                 suspects.extend(body.find(hash(0, &stem))?);
             }
         }
-        let whole: Option<_> =
-            query.identifiers.iter().map(|id| identifiers.find(hash(0, id))).collect();
+        let find = |identifier: &Identifier| identifiers.find(hash(0, &identifier.name));
+        let whole: Option<_> = query.identifiers.iter().map(find).collect();
         Some(Fields { body: terms(&body)?, identifiers: whole?, suspects })
     }
 }
