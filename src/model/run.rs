@@ -133,6 +133,11 @@ impl Run {
         self.bell.notify_all();
     }
 
+    /// Whether nothing more is sent.
+    pub(super) fn is_over(&self) -> bool {
+        self.deadline.has_passed() || self.lock().stopped
+    }
+
     /// Waits for a place. `None`: the deadline has passed or the run has ended.
     pub(super) fn enter(&self) -> Option<Place<'_>> {
         let mut places = self.lock();

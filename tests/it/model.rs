@@ -55,7 +55,7 @@ impl Files {
     fn over<R>(&self, f: impl FnOnce(&Project<'_>) -> R) -> R {
         let paths: Vec<&str> = self.0.iter().map(|(path, _)| path.as_str()).collect();
         let first_stage: Vec<usize> = (0..paths.len()).collect();
-        let read = |n: usize| Some(self.0[n].1.clone().into_bytes());
+        let read = |n: usize, buffer: &mut Vec<u8>| self.0[n].1.as_bytes().clone_into(buffer);
         f(&Project { paths: &paths, first_stage: &first_stage, read: &read })
     }
 }
