@@ -445,6 +445,37 @@ fn laya_fails_loudly_and_keeps_a_deadline() {
     assert!(ranked.partial && ranked.scored >= 2 && ranked.files.len() == 20, "{ranked:?}");
 }
 
+/// The limits of `laya serve` 0.4.15, which speaks the hosted model's format: characters of a state, questions, and requests
+/// at once.
+const LAYA_SERVE: (usize, usize, usize) = (50_000, 64, 16);
+
+#[test]
+fn laya_serve_is_asked_by_its_base_url_within_its_limits() {
+    let (chars, questions, at_once) = LAYA_SERVE;
+    let open = std::sync::atomic::AtomicUsize::new(0);
+    let fake = FakeSystemOne::start(Behaviour::scripted(move |_, request| {
+        let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
+        let now = open.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(20));
+        open.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+        if now >= at_once {
+            return Some(Fault::Status(503, r#"{"detail":"server busy, try again later"}"#, None));
+        }
+        let is_over = body["state"].to_string().len() > chars
+            || body["questions"].as_object().unwrap().len() > questions;
+        is_over.then_some(Fault::Status(413, r#"{"detail":"state too large"}"#, None))
+    }));
+    let declarations =
+        "/// What it does, in a sentence of some length.\npub fn f() {}\n".repeat(120);
+    let files =
+        Files((0..900).map(|n| (format!("src/m{n:04}.rs"), declarations.clone())).collect());
+    let settings = jev(&[("TYPESAFE_BASE_URL", &fake.url())]).unwrap();
+    let ranked = files.rank(&Client::new(&settings).unwrap(), &settings, Deadline::NEVER).unwrap();
+    assert_eq!((ranked.failed_batches, ranked.scored), (0, 900), "{:?}", ranked.warnings);
+    let statuses: Vec<u16> = fake.seen().iter().map(|seen| seen.status).collect();
+    assert!(statuses.contains(&413) && statuses.contains(&503), "{statuses:?}");
+}
+
 #[test]
 fn a_pack_of_1700_files_costs_little_more_than_its_round_trips() {
     let delay = Duration::from_millis(50);
