@@ -485,7 +485,7 @@ fn a_pack_of_1700_files_costs_little_more_than_its_round_trips() {
     let sketches = fake.seen().iter().filter(|seen| is_sketch(seen)).count();
     assert_eq!((sketches, ranked.scored, ranked.failed_batches), (29, 1_700, 0));
     println!("1,700 files: {} requests in {} ms", ranked.tally.calls, ranked.total_ms);
-    // Three rounds of 50 ms are ideal; a shared machine gets room. `scripts` measure the optimised build.
+    // Three rounds of 50 ms are ideal; a shared machine gets room. `scripts/bench-model` measures the optimised build.
     assert!(ranked.total_ms <= 350, "{} ms", ranked.total_ms);
 }
 
