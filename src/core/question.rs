@@ -135,7 +135,7 @@ pub fn role_key(n: usize) -> String {
 
 /// One yes/no question per text: is the file needed for the task?
 #[must_use]
-pub fn relevance(task: &str, texts: &[String]) -> Ask {
+pub fn relevance(task: &str, texts: Vec<String>) -> Ask {
     let question = |n| {
         let key = file_key(n);
         // "reading or editing" found more than "editing" alone on the seed's benchmark: recall@10 .66 against .59.
@@ -144,12 +144,13 @@ pub fn relevance(task: &str, texts: &[String]) -> Ask {
         );
         (key, Question::statement(statement))
     };
-    Ask { state: files_state(task, texts), questions: (0..texts.len()).map(question).collect() }
+    let questions = (0..texts.len()).map(question).collect();
+    Ask { state: files_state(task, texts), questions }
 }
 
 /// One question over all files: which one must be edited?
 #[must_use]
-pub fn comparison(task: &str, paths: &[&str], texts: &[String]) -> Ask {
+pub fn comparison(task: &str, paths: &[&str], texts: Vec<String>) -> Ask {
     let options = paths.iter().enumerate().map(|(n, path)| {
         let key = file_key(n);
         let description = format!("the file in `{key}` ({path})");
@@ -165,7 +166,7 @@ pub fn comparison(task: &str, paths: &[&str], texts: &[String]) -> Ask {
 
 /// One question per file: which part does it play?
 #[must_use]
-pub fn roles(task: &str, texts: &[String]) -> Ask {
+pub fn roles(task: &str, texts: Vec<String>) -> Ask {
     let question = |n| {
         let key = file_key(n);
         let instructions =
@@ -173,11 +174,12 @@ pub fn roles(task: &str, texts: &[String]) -> Ask {
         let options = Role::ALL.iter().map(|r| (r.name().to_owned(), r.description().to_owned()));
         (role_key(n), Question::Choice { instructions, options: options.collect() })
     };
-    Ask { state: files_state(task, texts), questions: (0..texts.len()).map(question).collect() }
+    let questions = (0..texts.len()).map(question).collect();
+    Ask { state: files_state(task, texts), questions }
 }
 
-fn files_state(task: &str, texts: &[String]) -> State {
-    let files = texts.iter().enumerate().map(|(n, text)| (file_key(n), text.clone()));
+fn files_state(task: &str, texts: Vec<String>) -> State {
+    let files = texts.into_iter().enumerate().map(|(n, text)| (file_key(n), text));
     State::Fields(std::iter::once(("task".to_owned(), task.to_owned())).chain(files).collect())
 }
 
@@ -212,6 +214,12 @@ fn split_mix(state: &mut u64) -> u64 {
 /// The first `chars` characters.
 #[must_use]
 pub fn cut(text: &str, chars: usize) -> &str {
+    // No text has more characters than bytes, and most have as many.
+    match text.as_bytes().get(..chars) {
+        None => return text,
+        Some(head) if head.is_ascii() => return &text[..chars],
+        Some(_) => {}
+    }
     text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..at])
 }
 
@@ -302,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_batch_asks_one_question_per_file_about_named_texts() {
-        let ask = relevance("fix it", &["path: a".into(), "path: b".into()]);
+        let ask = relevance("fix it", vec!["path: a".into(), "path: b".into()]);
         let State::Fields(fields) = &ask.state else { panic!("{:?}", ask.state) };
         let keys: Vec<&str> = fields.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["task", "f000", "f001"]);
@@ -313,10 +321,10 @@ mod tests {
 
     #[test]
     fn comparison_and_roles_offer_labels_with_descriptions() {
-        let ask = comparison("fix it", &["src/a.rs"], &["path: src/a.rs".into()]);
+        let ask = comparison("fix it", &["src/a.rs"], vec!["path: src/a.rs".into()]);
         let Question::Choice { options, .. } = &ask.questions[0].1 else { panic!() };
         assert_eq!(options[0], ("f000".into(), "the file in `f000` (src/a.rs)".into()));
-        let ask = roles("fix it", &["path: src/a.rs".into()]);
+        let ask = roles("fix it", vec!["path: src/a.rs".into()]);
         let Question::Choice { options, .. } = &ask.questions[0].1 else { panic!() };
         assert_eq!(options.len(), Role::ALL.len());
     }

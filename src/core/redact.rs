@@ -128,11 +128,13 @@ fn replace(text: &str, mut found: Vec<Range<usize>>) -> (Cow<'_, str>, usize) {
     (Cow::Owned(clean), count)
 }
 
-fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+/// The lines of a text, without the white space at their ends.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = 0;
-    text.split_inclusive('\n').map(move |line| {
-        let range = start..start + line.trim_end().len();
-        start += line.len();
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
+    ends.map(move |end| {
+        let range = start..start + text[start..end].trim_ascii_end().len();
+        start = end + 1;
         range
     })
 }
@@ -189,8 +191,20 @@ fn bearer_tokens(text: &str, found: &mut Vec<Range<usize>>) {
 }
 
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+')
+    IS_WORD[usize::from(byte)]
 }
+
+/// Bytes that tokens consist of. A table: every byte that is sent is looked up.
+const IS_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        table[byte] = b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/' | b'+');
+        byte += 1;
+    }
+    table
+};
 
 /// Runs of word characters that are a known token or look random.
 fn words(text: &str, found: &mut Vec<Range<usize>>) {
@@ -261,14 +275,13 @@ fn class_changes(bytes: &[u8]) -> f64 {
 fn literals(text: &str, line: Range<usize>, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let mut at = line.start;
-    while at < line.end {
-        let quote = bytes[at];
-        at += 1;
-        if !matches!(quote, b'"' | b'\'' | b'`') {
-            continue;
-        }
-        let Some(length) = bytes[at..line.end].iter().position(|&b| b == quote) else { return };
-        let (name, literal) = (name_before(text, line.start, at - 1), &text[at..at + length]);
+    while let Some(quote) = memchr::memchr3(b'"', b'\'', b'`', &bytes[at..line.end]) {
+        let quote = at + quote;
+        at = quote + 1;
+        let Some(length) = memchr::memchr(bytes[quote], &bytes[at..line.end]) else {
+            return;
+        };
+        let (name, literal) = (name_before(text, line.start, quote), &text[at..at + length]);
         if is_secret_value(name, literal) {
             found.push(at..at + length);
         }
@@ -293,16 +306,16 @@ fn name_before(text: &str, line_start: usize, quote: usize) -> &str {
 /// `NAME=value` and `name: value` alone on a line, as in shell, dotenv and YAML files.
 fn bare_value(text: &str, line: Range<usize>, found: &mut Vec<Range<usize>>) {
     let whole = &text[line.clone()];
-    let Some(at) = whole.find(['=', ':']) else { return };
+    let Some(at) = memchr::memchr2(b'=', b':', whole.as_bytes()) else { return };
     let (name, value) = (whole[..at].trim(), whole[at + 1..].trim());
     let name = name.strip_prefix("export ").unwrap_or(name);
     let is_name =
         name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
     let is_plain =
-        value.bytes().all(|b| is_word(b) || matches!(b, b'=' | b'!' | b'#' | b'@' | b'%'));
+        || value.bytes().all(|b| is_word(b) || matches!(b, b'=' | b'!' | b'#' | b'@' | b'%'));
     let looks_random =
-        value.bytes().any(|b| b.is_ascii_digit()) && entropy(value.as_bytes()) >= 2.5;
-    if is_name && is_plain && looks_random && is_secret_value(name, value) {
+        || value.bytes().any(|b| b.is_ascii_digit()) && entropy(value.as_bytes()) >= 2.5;
+    if is_name && is_plain() && looks_random() && is_secret_value(name, value) {
         found.push(line.end - value.len()..line.end);
     }
 }
@@ -316,10 +329,12 @@ fn is_secret_value(name: &str, value: &str) -> bool {
     }
     let name = name.to_ascii_lowercase();
     let holds = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    let looks_random = value.len() >= MIN_RANDOM_LITERAL
-        && value.bytes().any(|b| b.is_ascii_digit())
-        && entropy(value.as_bytes()) >= LITERAL_ENTROPY;
-    holds(SECRET_NAMES) || (looks_random && (holds(MAYBE_NAMES) || holds(MAYBE_NAMES_MORE)))
+    let looks_random = || {
+        value.len() >= MIN_RANDOM_LITERAL
+            && value.bytes().any(|b| b.is_ascii_digit())
+            && entropy(value.as_bytes()) >= LITERAL_ENTROPY
+    };
+    holds(SECRET_NAMES) || ((holds(MAYBE_NAMES) || holds(MAYBE_NAMES_MORE)) && looks_random())
 }
 
 #[cfg(test)]

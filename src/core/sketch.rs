@@ -3,10 +3,10 @@
 //! In: path and bytes of a file. Out: a text that holds no credentials (see [`crate::core::redact`]) and how many
 //! were hidden. Line by line, by leading words; nothing is parsed, and any bytes are survived.
 
-use std::fmt::Write as _;
+use bstr::ByteSlice as _;
 
 use crate::core::question::cut;
-use crate::core::redact::{is_secret_file, redact};
+use crate::core::redact::{is_secret_file, lines, redact};
 
 /// Longest sketch: 300 tokens at four characters each, as the seed.
 pub const SKETCH_CHARS: usize = 1_200;
@@ -193,31 +193,48 @@ const CONTROL: &[&str] = &[
 /// The sketch of a file. Linear in the first 200 kB.
 #[must_use]
 pub fn sketch(path: &str, source: &[u8]) -> Shown {
-    let mut shown = Shown { text: format!("path: {path}\n"), redacted: 0 };
+    let heading = format!("path: {path}\n");
     if is_secret_file(path) {
-        shown.text.push_str(WITHHELD);
-        return shown;
+        return Shown { text: heading + WITHHELD, redacted: 0 };
     }
-    let language = language_of(path);
-    let head = String::from_utf8_lossy(&source[..source.len().min(READ_BYTES)]);
-    let mut room = SKETCH_CHARS.saturating_sub(shown.text.chars().count());
+    let room = SKETCH_CHARS.saturating_sub(heading.chars().count());
+    let head = source[..source.len().min(READ_BYTES)].to_str_lossy();
+    // Before the cut, so that no half of a credential is left.
+    let outline = outline(language_of(path), &head, room);
+    let (clean, redacted) = redact(&outline);
+    Shown { text: heading + cut(&clean, room), redacted }
+}
+
+/// The package and the declarations, a line each, up to the first that ends past `chars`.
+fn outline(language: &Language, source: &str, chars: usize) -> String {
+    let keywords: Vec<&str> = language.keywords.split(' ').collect();
+    // The last line may start just before the end.
+    let mut outline = String::with_capacity(chars + 4 * LINE_CHARS);
+    let (mut counted, mut length) = (0, 0);
     let mut comment: Option<&str> = None;
-    let mut lines = head.lines().peekable();
+    let mut lines = lines(source).peekable();
     while let Some(line) = lines.next() {
-        let text = line.trim();
+        let line = &source[line];
+        let text = line.trim_ascii();
+        let is_comment = starts_comment(language, text);
+        let declared = || declaration(language, &keywords, line, text);
         if text.starts_with("package ") {
-            room = push(&mut shown, room, text);
-        } else if let Some(declared) = declaration(language, line, text) {
-            let doc = comment.take().or_else(|| lines.peek().and_then(|next| docstring(next)));
-            room = push(&mut shown, room, &described(line, declared, doc));
+            outline.push_str(text);
+            outline.push('\n');
+        } else if let Some(declared) = (!is_comment).then(declared).flatten() {
+            let next = || lines.peek().and_then(|next| docstring(&source[next.clone()]));
+            describe(&mut outline, line, declared, comment.take().or_else(next));
         } else {
-            comment = carried_comment(language, text, comment);
+            comment = carried_comment(text, is_comment, comment);
+            continue;
         }
-        if room == 0 {
+        length += outline[counted..].chars().count();
+        counted = outline.len();
+        if length >= chars {
             break;
         }
     }
-    shown
+    outline
 }
 
 /// The start of a file's source under its path, at most `chars` characters of it.
@@ -235,7 +252,7 @@ pub fn body(path: &str, source: &[u8], chars: usize) -> Shown {
         return Shown { text: WITHHELD.to_owned(), redacted: 0 };
     }
     // A character has at most four bytes; a little more is read so that a credential at the cut is seen whole.
-    let head = String::from_utf8_lossy(&source[..source.len().min(4 * chars + 4_096)]);
+    let head = source[..source.len().min(4 * chars + 4_096)].to_str_lossy();
     let (clean, redacted) = redact(cut(&head, chars + 1_024));
     Shown { text: cut(&clean, chars).to_owned(), redacted }
 }
@@ -246,27 +263,16 @@ fn language_of(path: &str) -> &'static Language {
     LANGUAGES.iter().find(knows).unwrap_or(&OTHER)
 }
 
-/// Adds a line without its credentials; what room is left.
-fn push(shown: &mut Shown, room: usize, line: &str) -> usize {
-    let (clean, redacted) = redact(line);
-    let line = cut(&clean, room.saturating_sub(1));
-    if line.is_empty() {
-        return 0;
-    }
-    shown.redacted += redacted;
-    shown.text.push_str(line);
-    shown.text.push('\n');
-    room.saturating_sub(line.chars().count() + 1)
-}
-
 /// `  - fn name(…)  // first line of its comment`, two spaces per four columns of indent.
-fn described(line: &str, declared: &str, doc: Option<&str>) -> String {
-    let mut text = "  ".repeat(indent(line) / 4);
-    let _ = write!(text, "- {}", cut(declared, LINE_CHARS));
+fn describe(outline: &mut String, line: &str, declared: &str, doc: Option<&str>) {
+    (0..indent(line) / 4).for_each(|_| outline.push_str("  "));
+    outline.push_str("- ");
+    outline.push_str(cut(declared, LINE_CHARS));
     if let Some(doc) = doc {
-        let _ = write!(text, "  // {}", cut(doc, LINE_CHARS));
+        outline.push_str("  // ");
+        outline.push_str(cut(doc, LINE_CHARS));
     }
-    text
+    outline.push('\n');
 }
 
 fn indent(line: &str) -> usize {
@@ -274,16 +280,20 @@ fn indent(line: &str) -> usize {
 }
 
 /// The signature, if the line declares something that others may use.
-fn declaration<'a>(language: &Language, line: &str, text: &'a str) -> Option<&'a str> {
-    if text.is_empty() || indent(line) > MAX_INDENT || starts_comment(language, text) {
+fn declaration<'a>(
+    language: &Language,
+    keywords: &[&str],
+    line: &str,
+    text: &'a str,
+) -> Option<&'a str> {
+    if indent(line) > MAX_INDENT {
         return None;
     }
-    let mut words = text.split_whitespace();
+    let mut words = text.split_ascii_whitespace();
     let word = words.find(|word| !MODIFIERS.contains(word))?;
-    let word = word
-        .split_once(['(', '<', ':'])
-        .map_or(word, |(name, _)| if name.is_empty() { word } else { name });
-    let is_declared = language.keywords.split(' ').any(|k| k.eq_ignore_ascii_case(word));
+    let name = word.bytes().take_while(|b| !matches!(b, b'(' | b'<' | b':')).count();
+    let word = if name == 0 { word } else { &word[..name] };
+    let is_declared = keywords.iter().any(|k| k.eq_ignore_ascii_case(word));
     if is_declared && !is_local(language, line, text) {
         return Some(signature(text));
     }
@@ -309,8 +319,9 @@ fn is_function(word: &str, text: &str) -> bool {
 
 /// The declaration up to its body or its value.
 fn signature(text: &str) -> &str {
-    let end = [" {", " = ", " => "].iter().filter_map(|mark| text.find(mark)).min();
-    let text = end.map_or(text, |end| &text[..end]);
+    let ends = |at: &usize| ["{", "= ", "=> "].iter().any(|mark| text[at + 1..].starts_with(mark));
+    let end = text.match_indices(' ').map(|(at, _)| at).find(ends);
+    let text = &text[..end.unwrap_or(text.len())];
     text.trim_end_matches(['{', ':', ';', ' '])
 }
 
@@ -320,18 +331,21 @@ fn starts_comment(language: &Language, text: &str) -> bool {
 
 /// The first line of the comment that a following declaration would own.
 fn carried_comment<'a>(
-    language: &Language,
     text: &'a str,
+    is_comment: bool,
     carried: Option<&'a str>,
 ) -> Option<&'a str> {
     // Attributes and decorators stand between a comment and what it describes.
     if text.starts_with("#[") || text.starts_with('@') {
         return carried;
     }
-    if !starts_comment(language, text) {
+    if !is_comment {
         return None;
     }
-    let words = text.trim_matches(|c: char| "/*#-;!({%'".contains(c) || c.is_whitespace());
+    let is_mark = |c: char| {
+        matches!(c, '/' | '*' | '#' | '-' | ';' | '!' | '(' | '{' | '%' | '\'') || c.is_whitespace()
+    };
+    let words = text.trim_matches(is_mark);
     carried.or((!words.is_empty()).then_some(words))
 }
 

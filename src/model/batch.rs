@@ -6,7 +6,7 @@
 use crate::core::question::Ask;
 use crate::model::client::Client;
 use crate::model::error::{Error, Reach};
-use crate::model::pool;
+use crate::model::pool::{self, Steps};
 use crate::model::run::Run;
 use crate::model::wire::Answer;
 
@@ -37,8 +37,9 @@ pub fn ask_all(client: &Client, run: &Run, requests: Vec<Ask>) -> Vec<Result<Vec
     let parts = requests.into_iter().enumerate();
     let parts: Vec<Part> = parts.map(|(request, ask)| Part { request, first: 0, ask }).collect();
     let threads = client.endpoint().in_flight.min(parts.len());
-    let work = |part: &Part| client.ask(run, &part.ask);
-    pool::run(threads, parts, work, |part, result| gathered.take(run, part, result));
+    let (prepare, work) = (|_: &Part| (), |part: &Part, ()| client.ask(run, &part.ask));
+    let done = |part, result| gathered.take(run, part, result);
+    pool::run(threads, parts, Steps { prepare, work, done });
     gathered.answers
 }
 

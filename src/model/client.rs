@@ -148,7 +148,7 @@ impl Client {
         let longest = Duration::from_secs(self.endpoint.timeout_seconds);
         let timeout = run.deadline().left().map_or(longest, |left| left.min(longest));
         let result = self.transport.post(body, retry, timeout.max(Duration::from_millis(1)));
-        if matches!(result, Err(Trouble::Cut(_))) {
+        if matches!(result, Err(Trouble::Cut(_) | Trouble::TimedOut)) {
             run.halve_places(place.since);
         }
         drop(place);

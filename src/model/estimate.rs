@@ -1,12 +1,11 @@
 //! What a run would send and cost, before anything is sent. Reads files, opens no connection.
 
 use crate::core::question::{
-    Ask, COMPARED, Estimate, POOL, SKETCHES_PER_REQUEST, SOURCE_CHARS, SOURCES_PER_REQUEST,
-    TASK_CHARS, ask_tokens, cut, relevance,
+    COMPARED, Estimate, POOL, SOURCES_PER_REQUEST, TASK_CHARS, ask_tokens, cut, relevance,
 };
-use crate::core::sketch::{excerpt, sketch};
 use crate::model::laya;
 use crate::model::pack::{Project, dollars};
+use crate::model::passes::Pass;
 use crate::model::settings::Depth;
 
 /// For the hosted model. The files that the sketches will bring up are not known: they count as the first stage's
@@ -15,12 +14,9 @@ use crate::model::settings::Depth;
 pub fn jev(depth: &Depth, task: &str, project: &Project<'_>) -> Estimate {
     let task = cut(task.trim(), TASK_CHARS);
     let sketched: Vec<usize> = project.by_rank().take(depth.sketch_files).collect();
-    let sketch_text = |&d: &usize| sketch(project.paths[d], &project.bytes(d)).text;
-    let (sketch_requests, sketch_tokens) =
-        pass(task, &sketched, SKETCHES_PER_REQUEST, &sketch_text);
+    let (sketch_requests, sketch_tokens) = requests(task, project, Pass::Sketch, &sketched);
     let early: Vec<usize> = project.first_stage.iter().copied().take(POOL).collect();
-    let source_text = |&d: &usize| excerpt(project.paths[d], &project.bytes(d), SOURCE_CHARS).text;
-    let (_, early_tokens) = pass(task, &early, SOURCES_PER_REQUEST, &source_text);
+    let (_, early_tokens) = requests(task, project, Pass::Source, &early);
     let per_file = early_tokens.div_ceil(early.len().max(1) as u64);
     // Not more than POOL of the sketched files can follow, and none that started early.
     let late = sketched.len().saturating_sub(early.len()).min(POOL);
@@ -52,17 +48,14 @@ pub fn laya(task: &str, project: &Project<'_>) -> Estimate {
 }
 
 /// Requests and tokens of one pass.
-fn pass(
-    task: &str,
-    files: &[usize],
-    per_request: usize,
-    text: &dyn Fn(&usize) -> String,
-) -> (usize, u64) {
-    let tokens = |files: &[usize]| {
-        let texts: Vec<String> = files.iter().map(text).collect();
-        let ask: Ask = relevance(task, &texts);
-        ask_tokens(&ask)
+fn requests(task: &str, project: &Project<'_>, pass: Pass, files: &[usize]) -> (usize, u64) {
+    let mut source = Vec::new();
+    let mut text = |&document: &usize| {
+        (project.read)(document, &mut source);
+        pass.show(project.paths[document], &source).text
     };
-    let requests = files.chunks(per_request);
-    (requests.len(), requests.map(tokens).sum())
+    let mut tokens =
+        |files: &[usize]| ask_tokens(&relevance(task, files.iter().map(&mut text).collect()));
+    let requests = files.chunks(pass.files_per_request());
+    (requests.len(), requests.map(&mut tokens).sum())
 }

@@ -111,7 +111,9 @@ fn warnings(partial: bool, redacted: usize) -> Vec<String> {
 /// One file, one question.
 pub(super) fn request(task: &str, project: &Project<'_>, document: usize) -> (Ask, usize) {
     let path = project.paths[document];
-    let shown = body(path, &project.bytes(document), EXCERPT_CHARS);
+    let mut source = Vec::new();
+    (project.read)(document, &mut source);
+    let shown = body(path, &source, EXCERPT_CHARS);
     let state = State::Text(format!("File: {}\n{}", cut(path, PATH_CHARS), shown.text));
     let statement =
         format!("This source file is relevant to implementing the following coding task: {task}");

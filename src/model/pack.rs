@@ -3,18 +3,18 @@
 //! In: the task, the paths, a way to read a file, and the first stage's order. Out: [`Reranked`], or an error: never a
 //! keyword order that is called the model's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::core::fuse::{self, Judged};
-use crate::core::question::{Ask, COMPARED, PICK, Role, SOURCE_CHARS, TASK_CHARS, cut, role_key};
+use crate::core::question::{Ask, COMPARED, PICK, Role, TASK_CHARS, cut, role_key};
 use crate::core::question::{comparison, roles};
-use crate::core::sketch::{Shown, excerpt, sketch};
+use crate::core::sketch::Shown;
 use crate::model::client::Client;
 use crate::model::error::{Error, Reach};
-use crate::model::passes::{self, Verdicts};
-use crate::model::pool;
+use crate::model::passes::{self, Pass, Verdicts};
+use crate::model::pool::{self, Steps};
 use crate::model::run::{Deadline, Run, Tally};
 use crate::model::settings::{DOLLARS_PER_MILLION, Settings};
 use crate::model::wire::Answer;
@@ -25,9 +25,9 @@ pub struct Project<'a> {
     pub paths: &'a [&'a str],
     /// Documents from best to worst; those without any evidence may be left out.
     pub first_stage: &'a [usize],
-    /// The bytes of a document; `None` when it cannot be read any more. Called from many threads, up to three times
-    /// a document.
-    pub read: &'a (dyn Fn(usize) -> Option<Vec<u8>> + Sync),
+    /// Puts the bytes of a document into the buffer in place of what it holds; none when it cannot be read any more.
+    /// Called from many threads, up to three times a document.
+    pub read: &'a (dyn Fn(usize, &mut Vec<u8>) + Sync),
 }
 
 impl Project<'_> {
@@ -39,10 +39,6 @@ impl Project<'_> {
         }
         let rest = (0..self.paths.len()).filter(move |&document| !is_ranked[document]);
         self.first_stage.iter().copied().chain(rest)
-    }
-
-    pub(super) fn bytes(&self, document: usize) -> Vec<u8> {
-        (self.read)(document).unwrap_or_default()
     }
 }
 
@@ -181,14 +177,19 @@ fn warnings(verdicts: &Verdicts, redacted: usize, task: &str) -> Vec<String> {
 }
 
 impl Pack<'_> {
-    pub(super) fn sketch(&self, document: usize) -> String {
-        let source = self.project.bytes(document);
-        self.keep_count(document, sketch(self.project.paths[document], &source))
-    }
-
-    pub(super) fn source(&self, document: usize, chars: usize) -> String {
-        let source = self.project.bytes(document);
-        self.keep_count(document, excerpt(self.project.paths[document], &source, chars))
+    /// What a pass shows of each document, in their order. One buffer serves all.
+    pub(super) fn texts(&self, pass: Pass, documents: &[usize]) -> Vec<String> {
+        let mut source = Vec::new();
+        let text = |&document: &usize| {
+            // A run that is over sends nothing any more.
+            if self.run.is_over() {
+                return String::new();
+            }
+            (self.project.read)(document, &mut source);
+            let path = self.project.paths[document];
+            self.keep_count(document, pass.show(path, &source))
+        };
+        documents.iter().map(text).collect()
     }
 
     fn keep_count(&self, document: usize, shown: Shown) -> String {
@@ -216,7 +217,9 @@ fn compare(pack: &Pack<'_>, verdicts: &mut Verdicts, files: &mut [Judged]) -> Re
         jobs.push(Step::Roles);
     }
     let rejected = verdicts.rejected.clone();
-    let work = |step: &Step| step.ask(pack, &best, &|d| rejected.contains(&d));
+    let shown = Best { pack, documents: &best, rejected: &rejected };
+    let prepare = |step: &Step| step.request(&shown, Pass::Source);
+    let work = |step: &Step, request: Ask| step.ask(&shown, &request);
     let mut fatal = None;
     let done = |step: Step, result| {
         match result {
@@ -227,9 +230,30 @@ fn compare(pack: &Pack<'_>, verdicts: &mut Verdicts, files: &mut [Judged]) -> Re
         }
         Vec::new()
     };
-    pool::run(jobs.len().min(pack.settings.endpoint.in_flight), jobs, work, done);
+    let threads = jobs.len().min(pack.settings.endpoint.in_flight);
+    pool::run(threads, jobs, Steps { prepare, work, done });
     fuse::score(files, pack.project.first_stage.len());
     fatal.map_or(Ok(()), Err)
+}
+
+/// The best, as they are shown once more.
+struct Best<'a> {
+    pack: &'a Pack<'a>,
+    documents: &'a [usize],
+    /// Of these only the path is shown.
+    rejected: &'a BTreeSet<usize>,
+}
+
+impl Best<'_> {
+    fn texts(&self, pass: Pass) -> Vec<String> {
+        let mut texts = self.pack.texts(pass, self.documents);
+        for (document, text) in self.documents.iter().zip(&mut texts) {
+            if self.rejected.contains(document) {
+                *text = format!("path: {}\n", self.pack.project.paths[*document]);
+            }
+        }
+        texts
+    }
 }
 
 /// The two requests about the best.
@@ -240,37 +264,23 @@ enum Step {
 }
 
 impl Step {
-    /// With the sources; if that is too much or turned away, with the sketches.
-    fn ask(
-        self,
-        pack: &Pack<'_>,
-        best: &[usize],
-        is_rejected: &dyn Fn(usize) -> bool,
-    ) -> Result<Answer, Error> {
-        let path = |document: usize| format!("path: {}\n", pack.project.paths[document]);
-        let source = |&document: &usize| match is_rejected(document) {
-            true => path(document),
-            false => pack.source(document, SOURCE_CHARS),
-        };
-        let sketch = |&document: &usize| match is_rejected(document) {
-            true => path(document),
-            false => pack.sketch(document),
-        };
-        let request = self.request(pack, best, &best.iter().map(source).collect::<Vec<_>>());
-        match pack.client.ask(pack.run, &request) {
+    /// If the request is too much or turned away, again with the sketches.
+    fn ask(self, best: &Best<'_>, request: &Ask) -> Result<Answer, Error> {
+        let Pack { client, run, .. } = best.pack;
+        match client.ask(run, request) {
             Err(error) if error.reach() == Reach::Size => {
-                let texts: Vec<String> = best.iter().map(sketch).collect();
-                pack.client.ask(pack.run, &self.request(pack, best, &texts))
+                client.ask(run, &self.request(best, Pass::Sketch))
             }
             other => other,
         }
     }
 
-    fn request(self, pack: &Pack<'_>, best: &[usize], texts: &[String]) -> Ask {
-        let paths: Vec<&str> = best.iter().map(|&document| pack.project.paths[document]).collect();
+    fn request(self, best: &Best<'_>, pass: Pass) -> Ask {
+        let (task, paths) = (best.pack.task, best.pack.project.paths);
+        let paths: Vec<&str> = best.documents.iter().map(|&document| paths[document]).collect();
         match self {
-            Step::Compare => comparison(pack.task, &paths, texts),
-            Step::Roles => roles(pack.task, texts),
+            Step::Compare => comparison(task, &paths, best.texts(pass)),
+            Step::Roles => roles(task, best.texts(pass)),
         }
     }
 

@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 
 use crate::core::fuse::pool as best_of;
 use crate::core::question::{
-    POOL, SKETCHES_PER_REQUEST, SOURCE_CHARS, SOURCES_PER_REQUEST, file_key, relevance, shuffled,
+    Ask, POOL, SKETCHES_PER_REQUEST, SOURCE_CHARS, SOURCES_PER_REQUEST, file_key, relevance,
+    shuffled,
 };
+use crate::core::sketch::{Shown, excerpt, sketch};
 use crate::model::error::{Error, Reach};
 use crate::model::pack::Pack;
-use crate::model::pool;
+use crate::model::pool::{self, Steps};
 use crate::model::wire::Answer;
 
 /// Halvings of one run: one offender among sixty takes six, so this is room for ten of them.
@@ -25,6 +27,22 @@ pub(super) enum Pass {
     Sketch,
     /// The start of its source.
     Source,
+}
+
+impl Pass {
+    pub(super) fn files_per_request(self) -> usize {
+        match self {
+            Pass::Sketch => SKETCHES_PER_REQUEST,
+            Pass::Source => SOURCES_PER_REQUEST,
+        }
+    }
+
+    pub(super) fn show(self, path: &str, source: &[u8]) -> Shown {
+        match self {
+            Pass::Sketch => sketch(path, source),
+            Pass::Source => excerpt(path, source, SOURCE_CHARS),
+        }
+    }
 }
 
 /// Files that are asked about in one request.
@@ -71,20 +89,22 @@ pub(super) fn judge(pack: &Pack<'_>) -> Result<Verdicts, Error> {
     let mut verdicts = Verdicts::default();
     verdicts.batches_left.insert(Pass::Sketch, sketched.len());
     verdicts.batches_left.insert(Pass::Source, early.len());
-    let mut batches = early;
-    batches.extend(sketched);
+    // What the sketches bring up must wait for the last of them, so they are prepared first.
+    let mut batches = sketched;
+    batches.extend(early);
     if verdicts.batches_left[&Pass::Sketch] == 0 {
         verdicts.pool = best_of(&[], pack.project.first_stage);
     }
     // The sources that follow are at most as many again as those that start at once.
     let threads = pack.client.endpoint().in_flight.min(batches.len() + POOL / SOURCES_PER_REQUEST);
-    let work = |batch: &Batch| ask(pack, batch);
+    let prepare = |batch: &Batch| relevance(pack.task, pack.texts(batch.pass, &batch.files));
+    let work = |_: &Batch, request: Ask| pack.client.ask(pack.run, &request);
     let done = |batch, result| {
         let next = verdicts.take(pack, batch, result, started);
         (pack.progress)(verdicts.batches_done, verdicts.batches_done + verdicts.open());
         next
     };
-    pool::run(threads, batches, work, done);
+    pool::run(threads, batches, Steps { prepare, work, done });
     match verdicts.fatal.take() {
         Some(error) => Err(error),
         None => verdicts.checked(),
@@ -102,24 +122,10 @@ fn first_batches(pack: &Pack<'_>) -> (Vec<Batch>, Vec<Batch>) {
 }
 
 fn batches(pass: Pass, files: &[usize]) -> Vec<Batch> {
-    let size = match pass {
-        Pass::Sketch => SKETCHES_PER_REQUEST,
-        Pass::Source => SOURCES_PER_REQUEST,
-    };
-    files.chunks(size).map(|files| Batch { pass, files: files.to_vec() }).collect()
-}
-
-fn ask(pack: &Pack<'_>, batch: &Batch) -> Result<Answer, Error> {
-    // A run that is over need not prepare its texts.
-    if pack.run.deadline().has_passed() {
-        return Err(Error::OutOfTime);
-    }
-    let text = |&document: &usize| match batch.pass {
-        Pass::Sketch => pack.sketch(document),
-        Pass::Source => pack.source(document, SOURCE_CHARS),
-    };
-    let texts: Vec<String> = batch.files.iter().map(text).collect();
-    pack.client.ask(pack.run, &relevance(pack.task, &texts))
+    files
+        .chunks(pass.files_per_request())
+        .map(|files| Batch { pass, files: files.to_vec() })
+        .collect()
 }
 
 impl Verdicts {

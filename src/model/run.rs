@@ -1,7 +1,7 @@
 //! What the requests of one run share: the deadline, the places in flight, pauses, the end, and the tally.
 //!
 //! A request takes a place with [`Run::enter`] and gives it back when its [`Place`] is dropped. A server that resets
-//! connections gets half as many at a time from then on; one that names a delay gets silence for that long.
+//! connections, or lets time run out, gets half as many at a time from then on; one that names a delay gets silence for that long.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -131,6 +131,11 @@ impl Run {
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.bell.notify_all();
+    }
+
+    /// Whether nothing more is sent.
+    pub(super) fn is_over(&self) -> bool {
+        self.deadline.has_passed() || self.lock().stopped
     }
 
     /// Waits for a place. `None`: the deadline has passed or the run has ended.

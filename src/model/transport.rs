@@ -14,6 +14,9 @@ use crate::model::settings::{Endpoint, Network, Route};
 
 /// Longest response read: answers about 60 files take 5 kB, and nothing the service sends takes megabytes.
 pub const RESPONSE_BYTES: u64 = 4 * 1024 * 1024;
+/// Of each connection and direction: a third of a request of sketches. The library's 128 kB, times 48 connections times
+/// two, would all be cleared before anything is sent.
+const BUFFER_BYTES: usize = 32 * 1024;
 /// Sent with every request: the vendor's firewall turns away clients without one.
 const USER_AGENT: &str = concat!("context-packer/", env!("CARGO_PKG_VERSION"));
 /// Versions of the gateway's evaluation protocol (`@ai-sdk/gateway` 4.0.87).
@@ -79,6 +82,8 @@ impl Http {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .user_agent(USER_AGENT)
+            .input_buffer_size(BUFFER_BYTES)
+            .output_buffer_size(BUFFER_BYTES)
             .max_idle_connections(endpoint.in_flight)
             .max_idle_connections_per_host(endpoint.in_flight)
             .proxy(proxy(&endpoint, network)?);

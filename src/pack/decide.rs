@@ -132,12 +132,11 @@ fn with_project<R>(
     let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
     let first_stage: Vec<usize> =
         stage.ranking.candidates.iter().map(|c| c.document as usize).collect();
-    let read = |document: usize| {
-        let mut bytes = Vec::new();
+    let read = |document: usize, buffer: &mut Vec<u8>| {
         let path = &documents[document].path;
-        match scan::read(&root.path, path, task.max_file_bytes, &mut bytes) {
-            scan::Reading::Read => Some(bytes),
-            _ => None,
+        match scan::read(&root.path, path, task.max_file_bytes, buffer) {
+            scan::Reading::Read => {}
+            _ => buffer.clear(),
         }
     };
     work(&Project { paths: &paths, first_stage: &first_stage, read: &read })

@@ -34,6 +34,10 @@ INTEGRITY = "sha512-f4JWhzwYutJIHScC7/dYOPX6s28tt7ZADhsOi8zwOHq5fFPEuUeChh2NMfin
 
 TOP = Path(__file__).resolve().parents[2]
 PLUGIN = "context-packer@context-packer"
+# The key of every test that has one; nothing of ours may hold it.
+KEY = "k3y-that-must-never-be-seen"
+# Where the client itself keeps the options of plugins that are secret.
+CLIENTS_OWN = ".credentials.json"
 # Longest wait for one answer of the client. A turn takes about 2 s here; the hanging hook is given its whole timeout.
 TURN_TIMEOUT_S = 120
 
@@ -76,6 +80,15 @@ def bundle():
     return Path(done.stdout.strip())
 
 
+def look_for_key(folder):
+    """Fails when a file below the folder holds the key: logs, indexes, archives, transcripts."""
+    for path in folder.rglob("*"):
+        if path.name == CLIENTS_OWN or path.is_symlink() or not path.is_file():
+            continue
+        if KEY.encode() in path.read_bytes():
+            raise AssertionError(f"the key is in {path}")
+
+
 class Sandbox:
     """A scratch folder: home/, project/ (a small git repository), dist/ (a copy of the bundle, free to be broken), bin/ (first on PATH), tmp/ (TMPDIR)."""
 
@@ -98,7 +111,17 @@ class Sandbox:
 
     def __exit__(self, *exc):
         self.api.__exit__(*exc)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            if exc == (None, None, None):
+                look_for_key(self.folder)
+                self._look_for_key_in_requests()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _look_for_key_in_requests(self):
+        for request in self.api.requests:
+            if KEY in json.dumps(request.body):
+                raise AssertionError("the key is in a request of the conversation")
 
     def _make_project(self):
         files = {

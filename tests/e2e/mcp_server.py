@@ -14,6 +14,7 @@ from pathlib import Path
 
 from client import TOP, Sandbox, bundle
 from fake_messages import Reply, Tool
+from model import KEY, fake
 
 CLIENTS = Path(__file__).resolve().parent / "mcp_clients"
 TASK = "fix the retry backoff in the client"
@@ -165,6 +166,19 @@ class ClaudeCode(unittest.TestCase):
             box.install_plugin("provider=oracle")
             box.prompt("please have a look", "--allowedTools", TOOL)
             self.assertIn('unknown provider "oracle"', box.api.main()[-1].tool_results()["toolu_1"])
+
+    def test_the_key_of_the_plugin_reaches_the_model_and_nobody_else(self):
+        found, option, variable = "Provider: jev (jev-fake-1)", f"api_key={KEY}", {"TYPESAFE_API_KEY": KEY}
+        for options, env, wanted in (([option], {}, found), ([], variable, found), ([], {}, "set TYPESAFE_API_KEY")):
+            script = [Reply("I look.", tools=[Tool(TOOL, {"task": TASK}, id="toolu_1")]), Reply("Done.")]
+            with self.subTest(options=options, env=env), fake("--key", KEY) as server, Sandbox(script) as box:
+                # A server on this machine needs no key; without its URL one is asked for.
+                box.extra_env = {"TYPESAFE_BASE_URL": server.url, **env} if options or env else {}
+                box.install_plugin("provider=jev", *options)
+                box.prompt("please have a look", "--allowedTools", TOOL)
+                answer = box.api.main()[-1].tool_results()["toolu_1"]
+                self.assertIn(wanted, answer)
+                self.assertNotIn(KEY, answer + box.debug_log.read_text())
 
 
 if __name__ == "__main__":

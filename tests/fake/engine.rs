@@ -31,7 +31,19 @@ pub fn respond(body: &Value, is_gateway: bool) -> Value {
 }
 
 fn tokens(value: &Value) -> usize {
-    value.to_string().len() / 4
+    characters(value) / 4
+}
+
+/// About the length of the JSON.
+fn characters(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 3,
+        Value::Array(items) => items.iter().map(characters).sum::<usize>() + 2,
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| key.len() + 4 + characters(value)).sum::<usize>() + 2
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
+    }
 }
 
 /// Whether the request is over one of the two ceilings.
@@ -105,14 +117,17 @@ fn score(state: &Value, instructions: &Value, levels: &[Value]) -> Value {
 fn overlap(state: &Value, text: &Value) -> Option<f64> {
     let named = text.as_str()?.split('`').skip(1).step_by(2);
     let field = named.filter(|name| *name != "task").find_map(|name| state.get(name)?.as_str())?;
-    let task = words(state.get("task")?.as_str()?);
-    let held = words(field);
-    Some(task.intersection(&held).count() as f64 / task.len().max(1) as f64)
+    let task: BTreeSet<String> =
+        words(state.get("task")?.as_str()?).map(str::to_ascii_lowercase).collect();
+    let mut missing: Vec<&String> = task.iter().collect();
+    for word in words(field) {
+        missing.retain(|missing| !missing.eq_ignore_ascii_case(word));
+    }
+    Some((task.len() - missing.len()) as f64 / task.len().max(1) as f64)
 }
 
-fn words(text: &str) -> BTreeSet<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2);
-    words.map(str::to_lowercase).collect()
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2)
 }
 
 fn option_logit(state: &Value, instructions: &Value, label: &str, text: &Value) -> f64 {

@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 
 use http::{Ending, Reply, Request, Server};
 
+/// Laya's own route: one inference at a time, as the real server.
+const LAYA_PATH: &str = "/api/predict";
 /// Text that the firewall before the fake does not let through.
 pub const FIREWALL_MARKER: &str = "WAF_BLOCK_ME";
 
@@ -89,7 +91,7 @@ type Script = Box<dyn Fn(usize, &Request) -> Option<Fault> + Send + Sync>;
 pub struct Behaviour {
     /// The only key that is let in; none lets everybody in.
     pub key: Option<String>,
-    /// Each answer takes that long.
+    /// Each answer takes that long, the fake's own work included.
     pub delay: Duration,
     /// What goes wrong with the n-th question (from 0).
     pub script: Option<Script>,
@@ -132,11 +134,17 @@ impl FakeSystemOne {
         let kept = Arc::clone(&log);
         let one_at_a_time = Mutex::new(());
         let handler = move |request: &Request| {
-            let started = Instant::now();
             kept.most.fetch_max(kept.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            let reply = route(&behaviour, &kept, &one_at_a_time, request);
+            let _turn = (request.path == LAYA_PATH).then(|| one_at_a_time.lock().unwrap());
+            let started = Instant::now();
+            // First, so that requests that come together do not wait for each other's answers.
+            std::thread::sleep(behaviour.delay / 2);
+            let reply = route(&behaviour, &kept, request);
+            let mut seen = seen(request, &reply, started);
+            std::thread::sleep(behaviour.delay.saturating_sub(started.elapsed()));
+            seen.ended = Instant::now();
             kept.now.fetch_sub(1, Ordering::SeqCst);
-            record(&kept, request, &reply, started);
+            kept.seen.lock().unwrap().push(seen);
             reply
         };
         FakeSystemOne { server: Server::start(port, Arc::new(handler)), log }
@@ -152,7 +160,12 @@ impl FakeSystemOne {
 
     /// All questions so far, in the order they were answered.
     pub fn seen(&self) -> Vec<Seen> {
-        self.log.seen.lock().unwrap().clone()
+        let mut all = self.log.seen.lock().unwrap().clone();
+        for seen in &mut all {
+            let body: Value = serde_json::from_str(&seen.body).unwrap_or_default();
+            seen.questions = body["questions"].as_object().map_or(0, serde_json::Map::len);
+        }
+        all
     }
 
     /// Most questions at one time.
@@ -161,22 +174,20 @@ impl FakeSystemOne {
     }
 }
 
-fn record(log: &Log, request: &Request, reply: &Reply, started: Instant) {
-    let body = String::from_utf8_lossy(&request.body).into_owned();
-    let json: Value = serde_json::from_str(&body).unwrap_or_default();
-    log.seen.lock().unwrap().push(Seen {
+fn seen(request: &Request, reply: &Reply, started: Instant) -> Seen {
+    Seen {
         path: request.path.clone(),
-        questions: json["questions"].as_object().map_or(0, serde_json::Map::len),
+        questions: 0,
         status: reply.status,
         retry: request.header("x-typesafe-retry-count").map(str::to_owned),
         header_names: request.headers.iter().map(|(name, _)| name.clone()).collect(),
-        body,
+        body: String::from_utf8_lossy(&request.body).into_owned(),
         started,
-        ended: Instant::now(),
-    });
+        ended: started,
+    }
 }
 
-fn route(behaviour: &Behaviour, log: &Log, laya: &Mutex<()>, request: &Request) -> Reply {
+fn route(behaviour: &Behaviour, log: &Log, request: &Request) -> Reply {
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/v1/models" | "/typesafe/v1/models") => {
             refuse_key(behaviour, request).unwrap_or_else(models)
@@ -187,11 +198,7 @@ fn route(behaviour: &Behaviour, log: &Log, laya: &Mutex<()>, request: &Request) 
         ("POST", "/v4/ai/evaluation-model") => {
             refuse_gateway(behaviour, request).unwrap_or_else(|| ask(behaviour, log, request, true))
         }
-        ("POST", "/api/predict") => {
-            // One inference at a time, as the real server.
-            let _turn = laya.lock().unwrap();
-            predict(behaviour, log, request)
-        }
+        ("POST", LAYA_PATH) => predict(behaviour, log, request),
         (_, "/v1/models" | "/v1/systemone") => error(405, "not_allowed", "wrong method"),
         (_, path) => error(404, "not_found", &format!("no route {path}")),
     }
@@ -238,7 +245,6 @@ fn refuse_gateway(behaviour: &Behaviour, request: &Request) -> Option<Reply> {
 
 fn ask(behaviour: &Behaviour, log: &Log, request: &Request, is_gateway: bool) -> Reply {
     let n = log.asked.fetch_add(1, Ordering::SeqCst);
-    std::thread::sleep(behaviour.delay);
     let fault = behaviour.script.as_ref().and_then(|script| script(n, request));
     if let Some(reply) = fault.as_ref().and_then(instead) {
         return reply;
@@ -335,7 +341,6 @@ fn predict(behaviour: &Behaviour, log: &Log, request: &Request) -> Reply {
         return Reply::json(400, &json!({"error": "state is empty"}));
     }
     let n = log.asked.fetch_add(1, Ordering::SeqCst);
-    std::thread::sleep(behaviour.delay);
     let fault = behaviour.script.as_ref().and_then(|script| script(n, request));
     if let Some(reply) = fault.as_ref().and_then(instead) {
         return reply;

