@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::archive_wire;
-use crate::core::compact::secret::looks_secret;
+use crate::core::redact::holds_credential;
 use crate::private;
 
 /// Files older than this go.
@@ -37,7 +37,7 @@ pub fn folder(ours: &Path) -> PathBuf {
 /// The id of a text: the same text always has the same. `None` for text that must not be written. O(bytes).
 #[must_use]
 pub fn id(text: &str) -> Option<String> {
-    if looks_secret(text) {
+    if holds_credential(text) {
         return None;
     }
     let mut id = format!("{:016x}", fnv1a(text.as_bytes()));
