@@ -7,6 +7,8 @@ use std::time::SystemTime;
 
 pub use crate::core::compact::*;
 
+pub mod policies;
+
 use crate::config::compact::{CompactSettings, Policy};
 use crate::render;
 use crate::transcript::archive::{self, Removed};

@@ -90,8 +90,8 @@ fn find_all(text: &str, is_random: fn(&str) -> bool) -> Vec<Range<usize>> {
     if memchr::memchr(b'@', text.as_bytes()).is_some() {
         url_passwords(text, &mut found);
     }
-    // Hardly a token is without a digit; most lines of code are.
-    if text.bytes().any(|b| b.is_ascii_digit()) {
+    // No other token is without a digit; most lines of code are.
+    if text.bytes().any(|b| b.is_ascii_digit()) || holds_aws_id(text) {
         bearer_tokens(text, &mut found);
         words(text, is_random, &mut found);
     }
@@ -225,14 +225,23 @@ fn words(text: &str, is_random: fn(&str) -> bool, found: &mut Vec<Range<usize>>)
     while at < bytes.len() {
         let length = bytes[at..].iter().take_while(|&&b| is_word(b)).count();
         // No token is shorter than a prefix of three and ten characters.
-        if length >= 13 && bytes[at..at + length].iter().any(u8::is_ascii_digit) {
+        if length >= 13 {
             let word = &text[at..at + length];
-            let start =
-                known_token(word).or_else(|| (is_jwt(word) || is_random(word)).then_some(0));
-            found.extend(start.map(|start| at + start..at + length));
+            if word.bytes().any(|b| b.is_ascii_digit()) || holds_aws_id(word) {
+                let start =
+                    known_token(word).or_else(|| (is_jwt(word) || is_random(word)).then_some(0));
+                found.extend(start.map(|start| at + start..at + length));
+            }
         }
         at += length.max(1);
     }
+}
+
+/// What AWS's key ids begin with: base 32 follows, so that one in 28 has no digit.
+const AWS_IDS: [&str; 2] = ["AKIA", "ASIA"];
+
+fn holds_aws_id(text: &str) -> bool {
+    AWS_IDS.iter().any(|prefix| find(text, prefix).is_some())
 }
 
 /// Where a token with a published prefix starts in the word.
@@ -240,7 +249,11 @@ fn known_token(word: &str) -> Option<usize> {
     let bytes = word.as_bytes();
     let is_token = |at: usize, &(prefix, least): &(&str, usize)| {
         let tail = bytes[at..].strip_prefix(prefix.as_bytes());
-        tail.is_some_and(|tail| tail.len() >= least && tail.iter().any(u8::is_ascii_digit))
+        let is_body = |tail: &[u8]| match AWS_IDS.contains(&prefix) {
+            true => tail[..least].iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit()),
+            false => tail.iter().any(u8::is_ascii_digit),
+        };
+        tail.is_some_and(|tail| tail.len() >= least && is_body(tail))
     };
     let starts = |at: &usize| *at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
     (0..bytes.len()).filter(starts).find(|&at| PREFIXES.iter().any(|prefix| is_token(at, prefix)))
@@ -396,6 +409,7 @@ mod tests {
         for text in [
             "key AKIAABCDEFGHIJ234567.",
             "api_key: abc123def456",
+            "AWS_ID=AKIAABCDEFGHIJKLMNOP",
             "a\nTOKEN=ghp_0123456789abcdefghij",
         ] {
             assert!(holds_credential(text), "{text}");
