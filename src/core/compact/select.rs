@@ -19,6 +19,8 @@ use super::worth::{self, Facts, LineWorth};
 const MIN_RESULT: usize = 300;
 /// With less left than this no line is tried any more, in characters.
 const MIN_BUDGET: i64 = 150;
+/// More kept lines close by than this add nothing.
+const MAX_CLOSE: u8 = 2;
 /// A value that rose by more than this is put back into its place.
 const EPSILON: f64 = 1e-12;
 
@@ -161,6 +163,8 @@ struct Greedy<'s, 't> {
     lines: &'s [LineWorth],
     weights: &'s Weights,
     token_worth: Vec<f64>,
+    /// Factor for no, one and two kept lines close by.
+    contiguity: [f64; MAX_CLOSE as usize + 1],
     is_covered: Vec<bool>,
     is_kept_line: Vec<bool>,
     kept_close: Vec<u8>,
@@ -205,6 +209,7 @@ impl<'s, 't> Greedy<'s, 't> {
             lines,
             weights,
             token_worth: worth::of_tokens(facts, weights),
+            contiguity: [1.0, weights.contiguity, weights.contiguity * weights.contiguity],
             is_covered: facts.is_covered.clone(),
             is_kept_line: facts.is_kept_line.clone(),
             kept_close: vec![0; lines.len()],
@@ -227,7 +232,7 @@ impl<'s, 't> Greedy<'s, 't> {
         let is_new = |token: &&u32| !self.is_covered[**token as usize];
         let new = self.tokens_of(line).iter().filter(is_new).take(self.weights.max_new_tokens);
         let new: f64 = new.map(|&token| self.token_worth[token as usize]).sum();
-        let contiguity = self.weights.contiguity.powi(i32::from(self.kept_close[line].min(2)));
+        let contiguity = self.contiguity[usize::from(self.kept_close[line].min(MAX_CLOSE))];
         let length = self.cost(line).max(1) as f64 + self.weights.overhead_chars;
         contiguity * prior * (worth * repeated + new) / length
     }
@@ -287,8 +292,13 @@ impl<'s, 't> Greedy<'s, 't> {
         let close = self.weights.close_lines;
         for other in line.saturating_sub(close).max(range.start)..(line + close + 1).min(range.end)
         {
-            if !self.taken[other] {
-                self.kept_close[other] = self.kept_close[other].saturating_add(1);
+            if self.taken[other] {
+                continue;
+            }
+            // A value rises with the first two kept lines close by, and when a gap line beside it is no longer needed.
+            let rises = self.kept_close[other] < MAX_CLOSE || other.abs_diff(line) == 1;
+            self.kept_close[other] = self.kept_close[other].saturating_add(1);
+            if rises {
                 let entry = self.entry(other);
                 self.heap.push(entry);
             }
