@@ -7,6 +7,8 @@ use std::time::SystemTime;
 
 pub use crate::core::compact::*;
 
+pub mod policies;
+
 use crate::config::compact::{CompactSettings, Policy};
 use crate::render;
 use crate::transcript::archive::{self, Removed};
@@ -104,16 +106,11 @@ fn asked(
 fn archived(pairing: &Pairing<'_, '_>, plan: &Plan, folder: Option<&Path>) -> Vec<Option<String>> {
     let none = vec![None; pairing.pairs.len()];
     let Some(folder) = folder else { return none };
-    let changed = || pairing.pairs.iter().zip(&plan.decisions).map(|(p, d)| (p, d.is_change()));
-    let removed: Vec<Removed<'_>> = changed()
-        .filter(|(_, is_change)| *is_change)
-        .map(|(p, _)| Removed { tool: &p.call.tool, text: &p.result.text })
-        .collect();
-    if archive::store(folder, &removed, SystemTime::now()).is_err() {
-        return none;
-    }
-    let id = |(pair, is_change): (&pair::Pair<'_, '_>, bool)| {
-        is_change.then(|| archive::id(&pair.result.text))?
-    };
-    changed().map(id).collect()
+    let is_changed: Vec<bool> = plan.decisions.iter().map(plan::Decision::is_change).collect();
+    let changed = pairing.pairs.iter().zip(&is_changed).filter(|(_, is_changed)| **is_changed);
+    let removed: Vec<Removed<'_>> =
+        changed.map(|(p, _)| Removed { tool: &p.call.tool, text: &p.result.text }).collect();
+    let Ok(ids) = archive::store(folder, &removed, SystemTime::now()) else { return none };
+    let mut ids = ids.into_iter();
+    is_changed.into_iter().map(|is_changed| is_changed.then(|| ids.next().flatten())?).collect()
 }

@@ -58,7 +58,7 @@ fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<Vec<u8>
 fn file(args: &CompactArgs, environment: Environment<'_>) -> Result<Vec<u8>> {
     let settings = settings::read(&args.settings, environment)?;
     let name = args.input.first().map_or("-", String::as_str);
-    let input = read(name)?;
+    let input = transcript::input::read(name).with_context(|| format!("cannot read {name}"))?;
     let document = transcript::read(&input).with_context(|| format!("in {name}"))?;
     let folder = archive_folder(settings.archive && !args.dry_run && !args.json, environment);
     let compacted = run_policy(&document.transcript, &settings, folder.as_deref(), environment)
@@ -88,15 +88,6 @@ fn run_policy(
     let deadline = Deadline::at(Instant::now() + MODEL_TIME);
     let asker = CallAsker { client: &client, in_flight: IN_FLIGHT, deadline };
     compact::compact(transcript, settings, folder, Some(&asker)).map_err(|e| e.to_string())
-}
-
-fn read(input: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    match input {
-        "-" => std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())?,
-        path => bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?,
-    }
-    Ok(bytes)
 }
 
 pub(super) fn archive_folder(is_on: bool, environment: Environment<'_>) -> Option<PathBuf> {

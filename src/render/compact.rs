@@ -97,19 +97,33 @@ pub fn summary(stats: &Stats) -> String {
     )
 }
 
+/// What the ruler counts, in per cent; `Score::shares` says what each is.
+const RULER_HEAD: &str = "    red%  ident% all-id% editln% quote8% noloss%";
+
+fn shares(shares: [f64; 6]) -> String {
+    shares.iter().map(|share| format!("{:>8.1}", share * 100.0)).collect()
+}
+
+/// Policies compared at the same reduction; `None` where a policy does not reach it.
+#[must_use]
+pub fn equal_reduction_table<'r>(
+    rows: impl Iterator<Item = (&'r str, f64, Option<[f64; 6]>)>,
+) -> String {
+    let mut text = format!("\n{:<18}{RULER_HEAD}\n", "interpolated");
+    for (name, reduction, score) in rows {
+        let cells = score.map_or_else(|| format!("{:>8.1} not reached", reduction * 100.0), shares);
+        let _ = writeln!(text, "{name:<18}{cells}");
+    }
+    text
+}
+
 /// The ruler's table: a line for each policy with its scores and the time it took for all cuts.
 #[must_use]
 pub fn ruler_table<'r>(rows: impl Iterator<Item = (&'r str, &'r Score, Duration)>) -> String {
-    let mut text = format!(
-        "{:<18}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}\n",
-        "policy", "red%", "ident%", "all-id%", "editln%", "quote8%", "noloss%", "ms"
-    );
+    let mut text = format!("{:<18}{RULER_HEAD}{:>8}\n", "policy", "ms");
     let mut cuts = 0;
     for (name, score, time) in rows {
-        let _ = write!(text, "{name:<18}");
-        for share in score.shares() {
-            let _ = write!(text, "{:>8.1}", share * 100.0);
-        }
+        let _ = write!(text, "{name:<18}{}", shares(score.shares()));
         let _ = writeln!(text, "{:>8.1}", time.as_secs_f64() * 1000.0 / score.cuts as f64);
         cuts = score.cuts;
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::archive_wire;
-use crate::core::compact::secret::looks_secret;
+use crate::core::redact::holds_credential;
 use crate::private;
 
 /// Files older than this go.
@@ -37,7 +37,7 @@ pub fn folder(ours: &Path) -> PathBuf {
 /// The id of a text: the same text always has the same. `None` for text that must not be written. O(bytes).
 #[must_use]
 pub fn id(text: &str) -> Option<String> {
-    if looks_secret(text) {
+    if holds_credential(text) {
         return None;
     }
     let mut id = format!("{:016x}", fnv1a(text.as_bytes()));
@@ -52,24 +52,30 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Writes the results of one compaction, and removes what is too old or too much.
+/// Writes the results of one compaction, and removes what is too old or too much; the id of each that was written.
 ///
 /// # Errors
 /// Those of the file system; then nothing was written.
-pub fn store(folder: &Path, removed: &[Removed<'_>], now: SystemTime) -> io::Result<()> {
+pub fn store(
+    folder: &Path,
+    removed: &[Removed<'_>],
+    now: SystemTime,
+) -> io::Result<Vec<Option<String>>> {
+    let ids: Vec<Option<String>> = removed.iter().map(|removed| id(removed.text)).collect();
     let mut lines = Vec::new();
-    for &Removed { tool, text } in removed {
-        let Some(id) = id(text) else { continue };
-        lines.extend(archive_wire::line(&id, tool, text)?);
+    for (&Removed { tool, text }, id) in removed.iter().zip(&ids) {
+        if let Some(id) = id {
+            lines.extend(archive_wire::line(id, tool, text)?);
+        }
     }
     if lines.is_empty() {
-        return Ok(());
+        return Ok(ids);
     }
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let name = format!("{:013}-{:016x}.jsonl", since.as_millis(), fnv1a(&lines));
     private::write(&folder.join(name), &lines)?;
     prune(folder, now);
-    Ok(())
+    Ok(ids)
 }
 
 /// Removes files by age and total size, oldest first; a file that cannot be removed is left for next time.

@@ -4,6 +4,7 @@
 //! no edit names keeps its bytes; the input is never changed.
 
 pub mod archive;
+pub mod input;
 
 mod anthropic_wire;
 mod archive_wire;
@@ -33,12 +34,12 @@ pub struct Document<'a> {
     is_request: bool,
 }
 
-/// Reads the live conversation of a transcript. O(bytes).
+/// Reads the live conversation of a transcript. O(bytes); only that is taken apart.
 ///
 /// # Errors
 /// An input in which no message was found.
 pub fn read(input: &[u8]) -> Result<Document<'_>, Unreadable> {
-    read_segments(input)?.pop().ok_or(Unreadable)
+    documents(input, 1)?.pop().ok_or(Unreadable)
 }
 
 /// Reads every conversation between two compactions of Claude Code, the live one last; of other formats only that.
@@ -46,6 +47,11 @@ pub fn read(input: &[u8]) -> Result<Document<'_>, Unreadable> {
 /// # Errors
 /// As [`read`].
 pub fn read_segments(input: &[u8]) -> Result<Vec<Document<'_>>, Unreadable> {
+    documents(input, usize::MAX)
+}
+
+/// The newest conversations, `most` at most.
+fn documents(input: &[u8], most: usize) -> Result<Vec<Document<'_>>, Unreadable> {
     let mut layout = Layout::default();
     if let Some(transcript) = messages_wire::read(input, &mut layout) {
         return Ok(vec![Document { input, transcript, layout, is_request: true }]);
@@ -61,7 +67,7 @@ pub fn read_segments(input: &[u8]) -> Result<Vec<Document<'_>>, Unreadable> {
                     claude_wire::read(input, segment, layout)
                 })
             };
-            segments.iter().map(read).collect()
+            segments[segments.len().saturating_sub(most)..].iter().map(read).collect()
         }
     };
     let has_messages = |document: &Document<'_>| !document.transcript.messages.is_empty();

@@ -2,6 +2,7 @@
 //! the source is never changed.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 
 use crate::harness::{Output, Repo};
 
@@ -102,4 +103,46 @@ fn a_line_of_ten_million_characters_takes_no_minute() {
     let output = compact(lines.join("\n").as_bytes());
     assert!(output.expect_code(0).len() < 200_000);
     assert!(output.elapsed.as_secs() < 20, "{:?}", output.elapsed);
+}
+
+/// Twice the file, for input and output, and 150 MB for everything else: in kilobytes, as `ulimit -v` takes them.
+const MEMORY_KB: usize = 560_000;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn two_hundred_megabytes_are_compacted_in_bounded_memory() {
+    let repo = Repo::plain();
+    let path = repo.root.join("session.jsonl");
+    let mut file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+    let text = "fn handler() -> Result<(), Error>;".repeat(30_000);
+    for i in 0..210 {
+        let row = format!(r#"{{"type":"user","uuid":"old{i}","message":{{"content":"{text}"}}}}"#);
+        writeln!(file, "{row}").unwrap();
+    }
+    writeln!(file, r#"{{"type":"system","subtype":"compact_boundary","uuid":"b"}}"#).unwrap();
+    writeln!(file, "{}", session(30).join("\n")).unwrap();
+    drop(file);
+    let size = path.metadata().unwrap().len();
+    assert!(size > 200 << 20, "{size}");
+    let limited = format!(
+        "ulimit -v {MEMORY_KB}; exec \"$0\" compact session.jsonl -o small.jsonl --archive false"
+    );
+    let binary = env!("CARGO_BIN_EXE_context-packer");
+    let status = std::process::Command::new("sh")
+        .args(["-c", &limited, binary])
+        .current_dir(&repo.root)
+        .status();
+    assert!(status.unwrap().success());
+    assert_eq!(path.metadata().unwrap().len(), size);
+    let small = repo.root.join("small.jsonl").metadata().unwrap().len();
+    assert!(small < size && small > 200 << 20, "{small}");
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    let repo = Repo::plain();
+    std::fs::File::create(repo.root.join("huge.jsonl")).unwrap().set_len(300 << 20).unwrap();
+    let output = repo.packer().args(&["compact", "huge.jsonl"]).run();
+    assert!(output.expect_code(1).is_empty());
+    assert!(output.stderr.contains("huge.jsonl: larger than 256 MB"), "{}", output.stderr);
 }

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use super::line::names_failure;
 use super::pair::{Pair, is_results_only, pair};
 use super::plan::{is_tool, reports_failure};
-use super::secret::looks_secret;
 use super::transcript::{Message, Part, Role, Transcript};
+use crate::core::redact::holds_credential;
 
 /// Files named at most.
 const FILES: usize = 12;
@@ -95,7 +95,7 @@ fn constraints(transcript: &Transcript<'_>) -> Vec<String> {
 }
 
 fn is_statement(line: &str) -> bool {
-    !line.is_empty() && line.chars().count() <= MAX_LINE && !looks_secret(line)
+    !line.is_empty() && line.chars().count() <= MAX_LINE && !holds_credential(line)
 }
 
 impl Brief {

@@ -1,10 +1,11 @@
-//! Numbers for tokens: every distinctive token of a transcript gets a small integer, so that sets are arrays.
+//! Numbers for tokens and lines: every distinctive token and every different line of a transcript gets a small integer, so
+//! that sets are arrays.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::line::without_number;
-use super::token::each_token;
+use super::token::{Kind, each_token};
 
 /// The tokens met so far; ids are 0, 1, … in the order of first sight.
 #[derive(Debug, Default)]
@@ -13,6 +14,10 @@ pub(super) struct Lexicon<'t> {
     /// For each token, the number of the line that had it last.
     last_line: Vec<u32>,
     line: u32,
+    /// By token: what it is.
+    pub(super) kinds: Vec<Kind>,
+    /// The different lines, without numbers and indentation.
+    line_ids: HashMap<&'t str, u32, BuildHasherDefault<FxHasher>>,
 }
 
 impl<'t> Lexicon<'t> {
@@ -21,6 +26,7 @@ impl<'t> Lexicon<'t> {
         let id = *self.ids.entry(token).or_insert(next);
         if id == next {
             self.last_line.push(0);
+            self.kinds.push(Kind::of(token));
         }
         id
     }
@@ -30,9 +36,14 @@ impl<'t> Lexicon<'t> {
         self.ids.len()
     }
 
+    /// How many different lines there are; every id is below.
+    pub(super) fn line_count(&self) -> usize {
+        self.line_ids.len()
+    }
+
     /// The tokens of a text, line by line, without those that a line repeats.
     pub(super) fn lines(&mut self, text: &'t str, is_result: bool) -> Lines<'t> {
-        let mut lines = Lines { lines: Vec::new(), ends: Vec::new(), tokens: Vec::new() };
+        let mut lines = Lines::default();
         for line in text.split('\n') {
             self.line += 1;
             let bare = if is_result { without_number(line) } else { line };
@@ -43,6 +54,8 @@ impl<'t> Lexicon<'t> {
                     lines.tokens.push(id);
                 }
             });
+            let next = self.line_ids.len() as u32;
+            lines.ids.push(*self.line_ids.entry(bare.trim()).or_insert(next));
             lines.lines.push(line);
             lines.ends.push(lines.tokens.len() as u32);
         }
@@ -51,10 +64,12 @@ impl<'t> Lexicon<'t> {
 }
 
 /// A text as lines with their tokens.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Lines<'t> {
     /// The lines, without line feeds; at least one.
     pub(super) lines: Vec<&'t str>,
+    /// The number of each line: lines that differ only in their number and indentation have the same.
+    pub(super) ids: Vec<u32>,
     ends: Vec<u32>,
     /// The tokens of all lines, in order.
     pub(super) tokens: Vec<u32>,

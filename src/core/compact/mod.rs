@@ -20,7 +20,6 @@ pub mod question;
 pub mod ruler;
 pub mod rules;
 pub mod run;
-pub mod secret;
 pub mod select;
 pub mod state;
 pub mod stub;

@@ -360,3 +360,11 @@ impl Score {
         [size, identifiers, all, lines, quotes, share((self.without_loss, self.cuts))]
     }
 }
+
+/// The scores at a reduction, on the line between the two points around it. Points by rising reduction.
+#[must_use]
+pub fn interpolated(points: &[[f64; 6]], reduction: f64) -> Option<[f64; 6]> {
+    let around = points.windows(2).find(|w| w[0][0] <= reduction && reduction < w[1][0])?;
+    let share = (reduction - around[0][0]) / (around[1][0] - around[0][0]);
+    Some(std::array::from_fn(|i| around[0][i] + share * (around[1][i] - around[0][i])))
+}

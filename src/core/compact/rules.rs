@@ -2,7 +2,9 @@
 //! real session on average. Input: pairs and which of them are pinned. Output: decisions, the first rule that fits wins.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
 
+use super::lexicon::FxHasher;
 use super::pair::Pair;
 use super::plan::{Decision, Reason, head, is_tool};
 use super::transcript::{Call, Value, char_count};
@@ -71,7 +73,9 @@ fn lines_read(call: &Call<'_>) -> (f64, f64) {
 
 /// The same text, command or search comes again later; and notices.
 fn repeated(pairs: &[Pair<'_, '_>], touch: &mut impl FnMut(usize, Reason, usize)) {
-    let (mut texts, mut requests) = (HashSet::new(), HashSet::new());
+    // Every byte of every result goes through this hash.
+    let mut texts: HashSet<&str, BuildHasherDefault<FxHasher>> = HashSet::default();
+    let mut requests = HashSet::new();
     for (i, pair) in pairs.iter().enumerate().rev() {
         let text: &str = &pair.result.text;
         let chars = char_count(text);

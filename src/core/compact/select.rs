@@ -1,7 +1,7 @@
 //! The line selector, "coverage and contiguity": the most valuable lines of old results, up to a budget.
 //!
-//! Value of a line = prior × (worth + tokens that nothing kept so far holds) × contiguity / (length + overhead). The
-//! tokens of texts, calls and untouched results count as kept from the start, so lines are spent on what nothing
+//! Value of a line = prior × (worth + worth of the tokens that nothing kept so far holds) × contiguity / (length + overhead).
+//! A line that stands word for word in what is kept is worth a fraction of that. The lines and tokens of texts, calls and untouched results count as kept from the start, so lines are spent on what nothing
 //! else preserves. Values fall as tokens get kept: the heap is lazy, and a value is brought up to date when it
 //! reaches the top. It rises only beside a line just kept, which enters the heap again. Ties: transcript order.
 
@@ -19,6 +19,8 @@ use super::worth::{self, Facts, LineWorth};
 const MIN_RESULT: usize = 300;
 /// With less left than this no line is tried any more, in characters.
 const MIN_BUDGET: i64 = 150;
+/// More kept lines close by than this add nothing.
+const MAX_CLOSE: u8 = 2;
 /// A value that rose by more than this is put back into its place.
 const EPSILON: f64 = 1e-12;
 
@@ -160,7 +162,11 @@ struct Greedy<'s, 't> {
     facts: &'s Facts<'t>,
     lines: &'s [LineWorth],
     weights: &'s Weights,
+    token_worth: Vec<f64>,
+    /// Factor for no, one and two kept lines close by.
+    contiguity: [f64; MAX_CLOSE as usize + 1],
     is_covered: Vec<bool>,
+    is_kept_line: Vec<bool>,
     kept_close: Vec<u8>,
     taken: Vec<bool>,
     /// By candidate: whether a line of it is kept.
@@ -202,7 +208,10 @@ impl<'s, 't> Greedy<'s, 't> {
             facts,
             lines,
             weights,
+            token_worth: worth::of_tokens(facts, weights),
+            contiguity: [1.0, weights.contiguity, weights.contiguity * weights.contiguity],
             is_covered: facts.is_covered.clone(),
+            is_kept_line: facts.is_kept_line.clone(),
             kept_close: vec![0; lines.len()],
             taken: vec![false; lines.len()],
             has_kept: vec![false; facts.candidates.len()],
@@ -218,12 +227,14 @@ impl<'s, 't> Greedy<'s, 't> {
     }
 
     fn value(&self, line: usize) -> f64 {
-        let LineWorth { prior, worth, .. } = self.lines[line];
+        let LineWorth { prior, worth, id, .. } = self.lines[line];
+        let repeated = if self.is_kept_line[id as usize] { self.weights.repeated } else { 1.0 };
         let is_new = |token: &&u32| !self.is_covered[**token as usize];
         let new = self.tokens_of(line).iter().filter(is_new).take(self.weights.max_new_tokens);
-        let contiguity = self.weights.contiguity.powi(i32::from(self.kept_close[line].min(2)));
+        let new: f64 = new.map(|&token| self.token_worth[token as usize]).sum();
+        let contiguity = self.contiguity[usize::from(self.kept_close[line].min(MAX_CLOSE))];
         let length = self.cost(line).max(1) as f64 + self.weights.overhead_chars;
-        contiguity * prior * (worth + new.count() as f64) / length
+        contiguity * prior * (worth * repeated + new) / length
     }
 
     /// What keeping a line costs now, in characters: itself, and the gap lines that come or go with it.
@@ -271,6 +282,7 @@ impl<'s, 't> Greedy<'s, 't> {
 
     fn keep(&mut self, line: usize) {
         self.taken[line] = true;
+        self.is_kept_line[self.lines[line].id as usize] = true;
         self.has_kept[self.lines[line].candidate] = true;
         let candidate = &self.facts.candidates[self.lines[line].candidate];
         for &token in candidate.lines.tokens_of(line - candidate.first) {
@@ -280,8 +292,13 @@ impl<'s, 't> Greedy<'s, 't> {
         let close = self.weights.close_lines;
         for other in line.saturating_sub(close).max(range.start)..(line + close + 1).min(range.end)
         {
-            if !self.taken[other] {
-                self.kept_close[other] = self.kept_close[other].saturating_add(1);
+            if self.taken[other] {
+                continue;
+            }
+            // A value rises with the first two kept lines close by, and when a gap line beside it is no longer needed.
+            let rises = self.kept_close[other] < MAX_CLOSE || other.abs_diff(line) == 1;
+            self.kept_close[other] = self.kept_close[other].saturating_add(1);
+            if rises {
                 let entry = self.entry(other);
                 self.heap.push(entry);
             }

@@ -5,8 +5,8 @@
 
 use super::estimate::tokens;
 use super::pair::{Pair, Pairing, is_results_only};
-use super::secret::redacted;
 use super::transcript::{Call, Message, Part, Role, Transcript, Value, char_count};
+use crate::core::redact::redact;
 
 /// Caps on the input of a call, in characters, stage by stage: the seed's.
 const INPUT_CHARS: [usize; 3] = [1000, 200, 60];
@@ -208,7 +208,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
             calls[pair.call_at.message].push(self.parts_of(pair, level));
         }
         let entry = |(message, (m, calls)): (usize, (&Message<'_>, Vec<StateCall>))| {
-            let text = redacted(&text_of(m)).into_owned();
+            let text = redact(&text_of(m)).0.into_owned();
             let is_empty = text.trim().is_empty() && calls.is_empty();
             (!is_empty).then_some(Entry { message, role: m.role, text, calls })
         };
@@ -230,7 +230,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
         StateCall::Parts {
             id: format!("t{}", pair.number),
             tool: pair.call.tool.to_string(),
-            input: cap(&redacted(&(self.render.input)(pair.call)), INPUT_CHARS[level]),
+            input: cap(&redact(&(self.render.input)(pair.call)).0, INPUT_CHARS[level]),
             result,
         }
     }
@@ -335,7 +335,7 @@ fn goal(transcript: &Transcript<'_>) -> String {
         is_person && !text_of(m).trim().is_empty()
     };
     let prompts = transcript.messages.iter().rev().filter(is_prompt).take(GOAL_PROMPTS);
-    let mut texts: Vec<String> = prompts.map(|m| cap(&redacted(&text_of(m)), GOAL_CHARS)).collect();
+    let mut texts: Vec<String> = prompts.map(|m| cap(&redact(&text_of(m)).0, GOAL_CHARS)).collect();
     texts.reverse();
     texts.join("\n")
 }
@@ -364,19 +364,19 @@ fn abridged(text: &str) -> Option<String> {
 fn excerpt(text: &str, limit: usize) -> String {
     let chars = char_count(text);
     if chars <= limit {
-        return redacted(text).into_owned();
+        return redact(text).0.into_owned();
     }
     let tail = limit / 3;
     let start: String = text.chars().take(limit - tail).collect();
     let end: String = text.chars().skip(chars - tail).collect();
-    redacted(&format!("{start} … {end}")).into_owned()
+    redact(&format!("{start} … {end}")).0.into_owned()
 }
 
 /// `t12 Read file_path=src/a.ts → ok 480ch`
 fn line_of(pair: &Pair<'_, '_>) -> String {
     let arguments = pair.call.arguments.iter().map(|argument| {
         let value = match &argument.value {
-            Value::Text(text) => redacted(text).split_whitespace().collect::<Vec<_>>().join(" "),
+            Value::Text(text) => redact(text).0.split_whitespace().collect::<Vec<_>>().join(" "),
             Value::Number(number) => number.to_string(),
             Value::Other(json) => cap(json, VALUE_CHARS),
         };

@@ -11,6 +11,29 @@ const MIN_NAME: usize = 8;
 /// Shortest path that is distinctive (`a/b.rs`).
 const MIN_PATH: usize = 6;
 
+/// What a distinctive token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An identifier.
+    Name,
+    /// A path.
+    Path,
+    /// Hexadecimal digits alone.
+    Hash,
+}
+
+impl Kind {
+    /// The kind of a distinctive token.
+    #[must_use]
+    pub fn of(token: &str) -> Kind {
+        match token {
+            _ if token.contains('/') => Kind::Path,
+            _ if token.bytes().all(|b| b.is_ascii_hexdigit()) => Kind::Hash,
+            _ => Kind::Name,
+        }
+    }
+}
+
 /// Calls `found` for every distinctive token of a line, in order, without dots at its ends. O(bytes).
 pub fn each_token<'t>(line: &'t str, mut found: impl FnMut(&'t str)) {
     let bytes = line.as_bytes();
@@ -156,6 +179,18 @@ mod tests {
         check("commit 1a2b3c4 by 0123456 abcdef0", &["1a2b3c4", "abcdef0"]);
         check("9abcdef_gh", &["abcdef_gh"]);
         check("largé_name/ünï.rs", &["largé_name/ünï.rs"]);
+    }
+
+    #[test]
+    fn kinds_are_told_by_their_characters() {
+        for (token, kind) in [
+            ("src/lib.rs", Kind::Path),
+            ("1a2b3c4", Kind::Hash),
+            ("read_config", Kind::Name),
+            ("sha256sum", Kind::Name),
+        ] {
+            assert_eq!(Kind::of(token), kind, "{token}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::lexicon::{Lexicon, Lines};
 use super::line::{is_definition, names_failure};
 use super::pair::{Pair, Pairing};
 use super::plan::is_tool;
+use super::token::Kind;
 use super::transcript::{Part, Transcript, Value, char_count};
 use super::weights::Weights;
 
@@ -40,6 +41,8 @@ pub(super) struct LineWorth {
     pub(super) chars: usize,
     /// Index of the candidate.
     pub(super) candidate: usize,
+    /// Number of its text.
+    pub(super) id: u32,
 }
 
 /// The transcript as token numbers. Times count answered calls.
@@ -48,12 +51,16 @@ pub(super) struct Facts<'t> {
     pub(super) candidates: Vec<Candidate<'t>>,
     /// By token: in how many lines of results it stands.
     frequency: Vec<u32>,
+    /// By token: what it is.
+    kinds: Vec<Kind>,
     /// By token: when it was last written by the person or the model; -1 for never.
     last_written: Vec<i64>,
     /// By path: when a call last named it.
     last_named: HashMap<&'t str, usize>,
     /// By token: held by a part that is not in play, so that it need not be kept once more.
     pub(super) is_covered: Vec<bool>,
+    /// By line: stands in a part that is not in play, or was replaced by an edit.
+    pub(super) is_kept_line: Vec<bool>,
     /// How many results there are.
     now: usize,
 }
@@ -96,6 +103,7 @@ pub(super) fn read<'t>(
             Part::Thinking | Part::Opaque => {}
         }
     }
+    reader.facts.kinds = reader.lexicon.kinds;
     reader.facts
 }
 
@@ -111,9 +119,11 @@ impl<'t> Reader<'t> {
         let facts = Facts {
             candidates: Vec::new(),
             frequency: Vec::new(),
+            kinds: Vec::new(),
             last_written: Vec::new(),
             last_named: HashMap::new(),
             is_covered: Vec::new(),
+            is_kept_line: Vec::new(),
             now: pairs,
         };
         Reader { lexicon: Lexicon::default(), facts, clock: 0, lines: 0 }
@@ -124,11 +134,14 @@ impl<'t> Reader<'t> {
         self.facts.frequency.resize(self.lexicon.len(), 0);
         self.facts.last_written.resize(self.lexicon.len(), -1);
         self.facts.is_covered.resize(self.lexicon.len(), false);
+        self.facts.is_kept_line.resize(self.lexicon.line_count(), false);
         lines
     }
 
     fn written(&mut self, text: &'t str, is_meta: bool, is_kept: bool) {
         let lines = self.read(text, false);
+        // Lines of a stubbed argument count, too: what an edit replaced is no longer in the file.
+        lines.ids.iter().for_each(|&line| self.facts.is_kept_line[line as usize] = true);
         for &token in &lines.tokens {
             self.facts.is_covered[token as usize] |= is_kept;
             if !is_meta {
@@ -139,6 +152,9 @@ impl<'t> Reader<'t> {
 
     fn result(&mut self, text: &'t str, is_paired: bool, in_play: bool, candidate: Option<usize>) {
         let lines = self.read(text, true);
+        if !in_play {
+            lines.ids.iter().for_each(|&line| self.facts.is_kept_line[line as usize] = true);
+        }
         for &token in &lines.tokens {
             self.facts.frequency[token as usize] += u32::from(is_paired);
             self.facts.is_covered[token as usize] |= !in_play;
@@ -149,6 +165,23 @@ impl<'t> Reader<'t> {
             self.facts.candidates.push(Candidate { pair, first, lines });
         }
     }
+}
+
+/// Tools whose results are files, or reports about them.
+const FILES_AND_REPORTS: [&str; 4] = ["Read", "read", "Task", "Agent"];
+
+/// What each token is worth while nothing kept holds it.
+pub(super) fn of_tokens(facts: &Facts<'_>, weights: &Weights) -> Vec<f64> {
+    let of_kind = |kind| match kind {
+        Kind::Name => 1.0,
+        Kind::Path => weights.path,
+        Kind::Hash => weights.hash,
+    };
+    let tokens = facts.kinds.iter().zip(&facts.frequency);
+    let worth = |(&kind, &lines)| {
+        of_kind(kind) * (1.0 + weights.frequent * f64::from(u32::max(lines, 1)).ln())
+    };
+    tokens.map(worth).collect()
 }
 
 /// Prior and worth of every line of every candidate, in order. O(lines × radius).
@@ -163,6 +196,7 @@ pub(super) fn of_lines(
         let used = used(facts, candidate, weights);
         let is_command = is_tool(pair, &["Bash", "bash"]);
         let of_result = prior_of_result(facts, candidate.pair, pair, weights);
+        let source = if is_tool(pair, &FILES_AND_REPORTS) { 1.0 } else { weights.other_tools };
         let mut offset = 0;
         for (i, line) in candidate.lines.lines.iter().enumerate() {
             let near =
@@ -173,7 +207,8 @@ pub(super) fn of_lines(
             worth += if is_command && names_failure(line) { weights.failure } else { 0.0 };
             let head = weights.head * (-(offset as f64) / weights.head_decay_chars).exp();
             let chars = char_count(line);
-            worths.push(LineWorth { prior: of_result + head, worth, chars, candidate: index });
+            let (prior, id) = ((of_result + head) * source, candidate.lines.ids[i]);
+            worths.push(LineWorth { prior, worth, chars, candidate: index, id });
             offset += chars + 1;
         }
     }
