@@ -60,7 +60,7 @@ pub struct Weights {
 
 impl Default for Weights {
     /// Chosen on 675 tasks and 112 requests of repositories outside the published benchmark, from the published
-    /// recipe's: `bench/runs/2026-11-29-ranking-weights.md`.
+    /// recipe's: `bench/runs/2026-11-29-ranking-weights.md`; `pairs` and `asked_test` in `2026-11-30-ranking.md`.
     fn default() -> Weights {
         Weights {
             stop: 0.1,
