@@ -244,6 +244,17 @@ fn holds_aws_id(text: &str) -> bool {
     AWS_IDS.iter().any(|prefix| find(text, prefix).is_some())
 }
 
+/// Bytes that a published prefix begins with: few places in a text are looked at twice.
+const FIRST_OF_PREFIX: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut k = 0;
+    while k < PREFIXES.len() {
+        table[PREFIXES[k].0.as_bytes()[0] as usize] = true;
+        k += 1;
+    }
+    table
+};
+
 /// Where a token with a published prefix starts in the word.
 fn known_token(word: &str) -> Option<usize> {
     let bytes = word.as_bytes();
@@ -255,7 +266,10 @@ fn known_token(word: &str) -> Option<usize> {
         };
         tail.is_some_and(|tail| tail.len() >= least && is_body(tail))
     };
-    let starts = |at: &usize| *at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+    let starts = |at: &usize| {
+        FIRST_OF_PREFIX[usize::from(bytes[*at])]
+            && (*at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
+    };
     (0..bytes.len()).filter(starts).find(|&at| PREFIXES.iter().any(|prefix| is_token(at, prefix)))
 }
 
