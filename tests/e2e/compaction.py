@@ -8,7 +8,7 @@ from client import Sandbox
 from fake_messages import Reply, Tool
 from model import KEY, fake
 
-# The session of these tests has thirteen calls: with the default of twelve newest calls nothing of it may go.
+# The session of these tests has fourteen calls: with the default of twelve newest calls nothing of it may go.
 SHORT = "compact_preserve_recent_calls=4"
 # Tokens at which the client compacts by itself are this less 33,000.
 AUTO_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
@@ -19,6 +19,7 @@ MISSING = ""
 # One black pixel.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 TASK = "fix the retry backoff in the client"
+REPORT = "The helper found a fixed backoff in src/client.py, line 9."
 DEMAND = "You must never touch the wire format of the queue."
 ALLOWED = ("--allowedTools", "Bash,Read,Edit")
 
@@ -27,8 +28,18 @@ def bash(command, **more):
     return Tool("Bash", {"command": command, "description": "part of the session"}, **more)
 
 
+def helped():
+    """A subagent is called and waited for; what it says to its own call, then its report."""
+    helper = {"description": "find the backoff", "prompt": "Where is it?", "subagent_type": "Explore", "run_in_background": False}
+    return [
+        Reply("A helper looks.", tools=[Tool("Agent", helper, id="toolu_helper")]),
+        Reply("The helper lists.", tools=[bash("seq 1 3000", id="toolu_inner")]),
+        Reply(REPORT),
+    ]
+
+
 def session_replies(project):
-    """Parallel calls with an image and much output, an error, a tail of short calls, then words."""
+    """Parallel calls with an image and much output, an error, a subagent, a tail of short calls, then words."""
     picture, client = str(project / "pixel.png"), str(project / "src/client.py")
     many = bash("for i in $(seq 1 400); do echo src/part_$i/module_name_$i.py:$i; done", id="toolu_many")
     replies = [
@@ -36,6 +47,7 @@ def session_replies(project):
         Reply("Now a failure.", tools=[bash("ls /nonexistent-folder", id="toolu_error"), bash("seq 1 2000", id="toolu_seq")]),
         Reply("I read.", tools=[Tool("Read", {"file_path": client}, id="toolu_read")]),
     ]
+    replies += helped()
     replies += [Reply(f"Step {i}.", tools=[bash(f"echo step {i}", id=f"toolu_step{i}")]) for i in range(8)]
     return replies + [Reply("Done."), Reply("After."), Reply("Resumed.")]
 
@@ -56,23 +68,26 @@ class Compaction(unittest.TestCase):
         box.install_plugin(SHORT)
 
     def paired(self, request):
-        """Every call has its one result in the next message, a result that a tool gave."""
+        """Every call has its one result in the next message, a result that a tool gave, and no result is without its call."""
         messages = request.body["messages"]
         for message, following in zip(messages, messages[1:] + [{"content": []}]):
             blocks = message["content"] if isinstance(message["content"], list) else []
             calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
             answers = following["content"] if isinstance(following["content"], list) else []
             results = [block["tool_use_id"] for block in answers if block["type"] == "tool_result"]
-            self.assertEqual(sorted(calls), sorted(r for r in results if r in calls))
+            self.assertEqual(sorted(calls), sorted(results))
         self.assertEqual(request.excerpts("missing due to internal error"), [])
 
     def held(self, request):
-        """Pairs, the person's words, short results and errors are all there; the results."""
+        """Pairs, the person's words, short results, errors and the subagent's report are all there; the results."""
         self.paired(request)
         self.assertTrue(any(TASK in text for text in request.texts()))
         results = request.tool_results()
         self.assertEqual(results["toolu_step7"].strip(), "step 7")
         self.assertIn("No such file", results["toolu_error"])
+        self.assertIn(REPORT, results["toolu_helper"])
+        # What the subagent itself did and said is no part of the conversation.
+        self.assertEqual(request.excerpts("toolu_inner") + request.excerpts("The helper lists."), [])
         return results
 
     def pruned(self, request):
@@ -92,6 +107,9 @@ class Compaction(unittest.TestCase):
                 session.send("what did we do?")
                 (toast,) = toasts(session.rows)
                 self.assertEqual(compactions(session.rows), ["manual"])
+            # The helper was a subagent: its own call was answered in a conversation without the person's words.
+            (inner,) = [request for request in box.api.main() if "toolu_inner" in request.tool_results()]
+            self.assertEqual(inner.excerpts(TASK), [])
             self.assertRegex(toast, r"^kept \d+/\d+ messages, no summary \(\d+% reduction; ")
             self.pruned(box.api.main()[-1])
             box.claude_ok("-p", "--continue", "go on", *ALLOWED)
@@ -104,7 +122,7 @@ class Compaction(unittest.TestCase):
             self.prepared(box)
             box.extra_env[AUTO_WINDOW] = "100000"
             # The last call of the session reports a window that is full.
-            box.api.replies[10].input_tokens = 90_000
+            box.api.replies[-4].input_tokens = 90_000
             with box.session(*ALLOWED) as session:
                 turn = session.send(TASK)
                 (toast,) = toasts(session.rows)
