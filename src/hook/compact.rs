@@ -21,8 +21,6 @@ use serde_json::value::RawValue;
 const MAX_ANSWER_BYTES: usize = 4 << 20;
 /// Lines of the log are cut here, in characters, as the seed does: the engine cuts longer ones.
 const MAX_LOG_CHARS: usize = 4096;
-/// Characters for each token of code, measured on the transcripts of real sessions.
-const CHARS_PER_TOKEN: f64 = 2.8;
 
 /// How the rest of the program compacts a transcript: with which policy, and into which archive, is the caller's affair.
 pub type Compactor<'c> = &'c dyn Fn(&Transcript<'_>, Environment<'_>) -> Result<Compacted, String>;
@@ -69,8 +67,8 @@ fn respond(
         toast: toast(rows.len(), request.messages.len(), stats, &compacted.model_note),
         rows,
         log: compacted.log.iter().flat_map(|line| log_lines(line)).collect(),
-        tokens_before: tokens(stats.chars_before),
-        tokens_after: tokens(stats.chars_after),
+        tokens_before: stats.tokens_before,
+        tokens_after: stats.tokens_after,
     };
     serde_json::to_string(&response).map_err(|e| format!("cannot write the answer: {e}"))
 }
@@ -96,10 +94,6 @@ fn option(request: &Request<'_>, variable: &str) -> Option<String> {
         serde_json::Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
         other => Some(other.to_string()),
     }
-}
-
-fn tokens(chars: usize) -> usize {
-    (chars as f64 / CHARS_PER_TOKEN) as usize
 }
 
 /// The rows of the compacted conversation. `after` has a message for each row.

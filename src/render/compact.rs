@@ -84,9 +84,11 @@ pub fn table(pairing: &Pairing<'_, '_>, plan: &Plan, stats: &Stats) -> String {
 #[must_use]
 pub fn summary(stats: &Stats) -> String {
     format!(
-        "{} -> {} chars ({:.0}% smaller); {} calls: {} kept ({} pinned), {} excerpts, {} dropped; {} irregular\n",
+        "{} -> {} chars, ~{} -> ~{} tokens ({:.0}% smaller); {} calls: {} kept ({} pinned), {} excerpts, {} dropped; {} irregular\n",
         stats.chars_before,
         stats.chars_after,
+        stats.tokens_before,
+        stats.tokens_after,
         stats.reduction() * 100.0,
         stats.calls,
         stats.kept,

@@ -12,6 +12,8 @@ use crate::core::compact::transcript::char_count;
 struct Report<'r> {
     chars_before: usize,
     chars_after: usize,
+    tokens_before: usize,
+    tokens_after: usize,
     reduction: f64,
     messages: usize,
     pinned: usize,
@@ -55,6 +57,8 @@ pub fn json(pairing: &Pairing<'_, '_>, plan: &Plan, stats: &Stats) -> serde_json
     let report = Report {
         chars_before: stats.chars_before,
         chars_after: stats.chars_after,
+        tokens_before: stats.tokens_before,
+        tokens_after: stats.tokens_after,
         reduction: stats.reduction(),
         messages: stats.messages,
         pinned: stats.pinned,

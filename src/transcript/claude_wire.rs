@@ -36,6 +36,16 @@ struct Row<'a> {
 struct RowMessage<'a> {
     #[serde(borrow)]
     content: Option<Raw<'a>>,
+    #[serde(borrow)]
+    usage: Option<Raw<'a>>,
+}
+
+/// What the API counted for an answer of the model.
+#[derive(Debug, Deserialize)]
+struct Usage {
+    input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
 }
 
 /// A message of the conversation, not yet taken apart: the line it is on.
@@ -45,6 +55,7 @@ pub(super) struct Line<'a> {
     index: usize,
     role: Role,
     is_meta: bool,
+    context_tokens: Option<u64>,
     content: Raw<'a>,
 }
 
@@ -95,7 +106,16 @@ fn message<'a>(index: usize, row: &Row<'a>) -> Option<Line<'a>> {
     };
     let message: RowMessage<'a> = serde_json::from_str(row.message?.get()).ok()?;
     let is_meta = role == Role::User && wire::is_true(row.is_meta);
-    Some(Line { index, role, is_meta, content: message.content? })
+    let context_tokens = message.usage.filter(|_| role == Role::Assistant).and_then(tokens_before);
+    Some(Line { index, role, is_meta, context_tokens, content: message.content? })
+}
+
+/// All that the model read, cached or not. The host's own messages have zeros: nothing was counted.
+fn tokens_before(usage: Raw<'_>) -> Option<u64> {
+    let usage: Usage = serde_json::from_str(usage.get()).ok()?;
+    let counts =
+        [usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens];
+    Some(counts.into_iter().flatten().fold(0, u64::saturating_add)).filter(|&tokens| tokens > 0)
 }
 
 /// The typed messages of a segment, with their places. List 0 of the layout is the lines. O(bytes of the segment).
@@ -108,7 +128,8 @@ pub(super) fn read<'a>(
     for line in &segment.lines {
         let owner = ItemAt { list: 0, item: line.index };
         let parts = anthropic_wire::parts(input, line.content, owner, layout);
-        messages.push(Message { role: line.role, is_meta: line.is_meta, parts });
+        let Line { role, is_meta, context_tokens, .. } = *line;
+        messages.push(Message { role, is_meta, context_tokens, parts });
     }
     layout.links.clone_from(&segment.links);
     Transcript { messages }

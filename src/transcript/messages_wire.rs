@@ -102,7 +102,7 @@ fn message<'a>(
     if let Some(calls) = fields.tool_calls.and_then(wire::list) {
         tool_calls(input, &fields, calls, &mut parts, layout);
     }
-    Some(Message { role, is_meta: false, parts })
+    Some(Message { role, is_meta: false, context_tokens: None, parts })
 }
 
 /// A result of OpenAI's chat API: a message of its own.
@@ -119,7 +119,7 @@ fn tool_message<'a>(
     span.text = Some(result_slot(input, content));
     layout.parts.push(vec![span]);
     let part = Part::Result(ToolResult { id, text, is_error: false, is_opaque });
-    Some(Message { role: Role::User, is_meta: false, parts: vec![part] })
+    Some(Message { role: Role::User, is_meta: false, context_tokens: None, parts: vec![part] })
 }
 
 /// The calls of a message of OpenAI's chat API. A note about one that goes is appended to the message's text, and the

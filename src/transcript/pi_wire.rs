@@ -110,10 +110,20 @@ fn message<'a>(
         span.text = Some(result_slot(input, content));
         layout.parts.push(vec![span]);
         let part = Part::Result(ToolResult { id, text, is_error, is_opaque });
-        return Some(Message { role: Role::User, is_meta: false, parts: vec![part] });
+        return Some(Message {
+            role: Role::User,
+            is_meta: false,
+            context_tokens: None,
+            parts: vec![part],
+        });
     }
     let role = if wire::is(message.role, "assistant") { Role::Assistant } else { Role::User };
-    Some(Message { role, is_meta: false, parts: blocks(input, content, owner, layout) })
+    Some(Message {
+        role,
+        is_meta: false,
+        context_tokens: None,
+        parts: blocks(input, content, owner, layout),
+    })
 }
 
 fn blocks<'a>(

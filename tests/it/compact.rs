@@ -193,6 +193,38 @@ fn a_dry_run_is_a_table_and_writes_nothing() {
 }
 
 #[test]
+fn tokens_are_estimated_from_what_the_api_counted() {
+    let repo = Repo::plain();
+    let check = |rows: &[Value], expected: f64| {
+        let packer = repo.packer().args(&["compact", "-", "--json"]).stdin(lines(rows));
+        let report: Value = serde_json::from_str(packer.run().expect_code(0)).unwrap();
+        let chars_per_token =
+            report["chars_before"].as_f64().unwrap() / report["tokens_before"].as_f64().unwrap();
+        assert!((chars_per_token / expected - 1.0).abs() < 0.01, "{report}");
+        assert!(report["tokens_after"].as_u64() < report["tokens_before"].as_u64());
+    };
+    let steps = steps(40);
+    let mut rows = claude(&steps);
+    check(&rows, 2.8);
+    let step = listing(20).chars().count() + r#"Read {"file_path": "src/part_20/mod.rs"}"#.len();
+    let mut read = 20_000;
+    for row in rows.iter_mut().filter(|row| row["type"] == "assistant") {
+        row["message"]["usage"] = json!({"input_tokens": 7, "cache_creation_input_tokens": null,
+            "cache_read_input_tokens": read, "output_tokens": 9_999_999});
+        read += step / 2;
+    }
+    check(&rows, 2.0);
+    for odd in
+        [json!(null), json!("many"), json!({"input_tokens": -1}), json!({"input_tokens": 1e300})]
+    {
+        for row in rows.iter_mut().filter(|row| row["type"] == "assistant") {
+            row["message"]["usage"] = odd.clone();
+        }
+        check(&rows, 2.8);
+    }
+}
+
+#[test]
 fn refusals_and_wrong_settings_are_errors() {
     let repo = Repo::plain();
     let check = |args: &[&str], input: String, expected: &str| {

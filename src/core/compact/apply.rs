@@ -141,7 +141,9 @@ pub fn applied<'t>(transcript: &'t Transcript<'_>, edits: &'t [Edit]) -> Transcr
             let edit = next.next_if(|edit| edit.at == at);
             parts.extend(changed(old, edit.map(|edit| &edit.change)));
         }
-        messages.push(Message { role: old.role, is_meta: old.is_meta, parts });
+        // What the API counted was there before the edits.
+        let (role, is_meta, context_tokens) = (old.role, old.is_meta, None);
+        messages.push(Message { role, is_meta, context_tokens, parts });
     }
     Transcript { messages }
 }

@@ -8,6 +8,7 @@ pub mod apply;
 pub mod ask;
 pub mod baseline;
 pub mod brief;
+pub mod calibrate;
 pub mod decide;
 pub mod estimate;
 pub mod line;

@@ -91,7 +91,7 @@ fn slice<'t>(transcript: &'t Transcript<'_>, start: usize, end: usize) -> Transc
         if place.message != last {
             last = place.message;
             let (role, is_meta) = (message.role, message.is_meta);
-            messages.push(Message { role, is_meta, parts: Vec::new() });
+            messages.push(Message { role, is_meta, context_tokens: None, parts: Vec::new() });
         }
         if let Some(message) = messages.last_mut() {
             message.parts.push(part.borrowed());

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::apply::{Edit, applied, edits};
+use super::calibrate::chars_per_token;
 use super::pair::{Flaw, Pairing};
 use super::plan::{Decision, Outcome, Plan, Reason};
 use super::transcript::Transcript;
@@ -27,6 +28,10 @@ pub struct Stats {
     pub chars_before: usize,
     /// After, notes included.
     pub chars_after: usize,
+    /// Before, in tokens: an estimate, as is the next.
+    pub tokens_before: usize,
+    /// After, in tokens.
+    pub tokens_after: usize,
     /// Messages.
     pub messages: usize,
     /// Pairs.
@@ -122,9 +127,14 @@ fn stats(
     plan: &Plan,
 ) -> Stats {
     let count = |is: fn(&Decision) -> bool| plan.decisions.iter().filter(|d| is(d)).count();
+    let (chars_before, chars_after) = (before.chars(), after.chars());
+    let chars_per_token = chars_per_token(before);
+    let tokens = |chars: usize| (chars as f64 / chars_per_token) as usize;
     Stats {
-        chars_before: before.chars(),
-        chars_after: after.chars(),
+        chars_before,
+        chars_after,
+        tokens_before: tokens(chars_before),
+        tokens_after: tokens(chars_after),
         messages: before.messages.len(),
         calls: plan.decisions.len(),
         kept: count(|d| d.outcome == Outcome::Keep),

@@ -28,6 +28,8 @@ pub struct Message<'a> {
     pub role: Role,
     /// Written by the host (reminders, hook contexts): never a sign of what anybody used.
     pub is_meta: bool,
+    /// Tokens of everything before it, as the API counted them for this answer of the model.
+    pub context_tokens: Option<u64>,
     /// Its parts, in order.
     pub parts: Vec<Part<'a>>,
 }
