@@ -8,8 +8,8 @@ from client import Sandbox
 from fake_messages import Reply, Tool
 from model import KEY, fake
 
-# The session of these tests has fourteen calls: with the default of twelve newest calls nothing of it may go.
-SHORT = "compact_preserve_recent_calls=4"
+# More messages than the session of these tests has: nothing of it may go.
+ALL_PINNED = "compact_preserve_recent_messages=1000"
 # Tokens at which the client compacts by itself are this less 33,000.
 AUTO_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 # Calls of about 12,000 characters that fill a window of 100,000 tokens ten times over.
@@ -65,7 +65,7 @@ class Compaction(unittest.TestCase):
     def prepared(self, box):
         (box.project / "pixel.png").write_bytes(base64.b64decode(PIXEL))
         box.api.replies[:] = session_replies(box.project)
-        box.install_plugin(SHORT)
+        box.install_plugin()
 
     def paired(self, request):
         """Every call has its one result in the next message, a result that a tool gave, and no result is without its call."""
@@ -139,7 +139,7 @@ class Compaction(unittest.TestCase):
             box.api.replies[:] = session_replies(box.project)
             (box.project / "pixel.png").write_bytes(base64.b64decode(PIXEL))
             box.extra_env["TYPESAFE_BASE_URL"] = server.url
-            box.install_plugin(SHORT, "compact_policy=jev", f"api_key={KEY}")
+            box.install_plugin("compact_policy=jev", f"api_key={KEY}")
             with box.session(*ALLOWED) as session:
                 session.send(TASK)
                 session.send("/compact")
@@ -156,7 +156,7 @@ class Compaction(unittest.TestCase):
             box.extra_env[AUTO_WINDOW] = "100000"
             listing = "for i in $(seq 1 300); do echo src/part_{0}_$i/module_name_$i.py:$i; done"
             box.api.replies[:] = [Reply(f"Step {i}.", tools=[bash(listing.format(i), id=f"toolu_{i}")]) for i in range(STEPS)]
-            box.install_plugin(SHORT)
+            box.install_plugin()
             with box.session(*ALLOWED) as session:
                 turn = session.send(TASK, timeout=300)
                 said, triggers = toasts(session.rows), compactions(session.rows)
@@ -170,7 +170,7 @@ class Compaction(unittest.TestCase):
             self.assertEqual(len(said) - len(pruned), len(box.api.of_kind("compact")), said)
             self.assertGreaterEqual(len(pruned), 5, said)
 
-    def fails(self, reason, program=None, config=(SHORT,)):
+    def fails(self, reason, program=None, config=()):
         with Sandbox() as box:
             (box.project / "pixel.png").write_bytes(base64.b64decode(PIXEL))
             box.api.replies[:] = session_replies(box.project)
@@ -201,8 +201,8 @@ class Compaction(unittest.TestCase):
 
     def test_an_answer_that_does_not_help_ends_in_the_summary_with_its_reason(self):
         for reason, *config in (
-            ("nothing left to prune",),
-            ("below 90% minimum: 50% would go", SHORT, "compact_min_reduction=0.9"),
+            ("nothing left to prune", ALL_PINNED),
+            ("below 90% minimum: 50% would go", "compact_min_reduction=0.9"),
             ('in CLAUDE_PLUGIN_OPTION_COMPACT_POLICY: unknown policy "best"', "compact_policy=best"),
             ("provider jev needs a key: set TYPESAFE_API_KEY", "compact_policy=jev"),
         ):
