@@ -2,8 +2,7 @@
 //!
 //! Parsed commits in, per-document evidence for one query out. Reading git is `project::history`'s part.
 
-use std::collections::HashMap;
-
+use super::hash::FxMap;
 use super::query::Query;
 use super::tokenize;
 
@@ -52,7 +51,7 @@ impl History {
         };
         let index = query.index();
         // Sums are kept in a map per term and sorted at the end: the order of commits must not show.
-        let mut sums: Vec<HashMap<u32, f64>> = vec![HashMap::new(); query.terms.len()];
+        let mut sums: Vec<FxMap<u32, f64>> = vec![FxMap::default(); query.terms.len()];
         let mut terms = Vec::new();
         for (age, commit) in (0u32..).zip(&self.commits) {
             for &document in &commit.documents {
@@ -83,7 +82,7 @@ impl History {
     /// `max_together` documents changed pair them. Sorted by document.
     pub(crate) fn together(&self, document: u32, max_together: usize) -> (u32, Vec<(u32, u32)>) {
         let mut times = 0;
-        let mut others: HashMap<u32, u32> = HashMap::new();
+        let mut others: FxMap<u32, u32> = FxMap::default();
         for commit in &self.commits {
             if commit.n_files > MAX_COMMIT_FILES || !commit.documents.contains(&document) {
                 continue;
@@ -102,7 +101,7 @@ impl History {
 }
 
 /// The query's terms in a subject, each once.
-fn subject_terms(subject: &[u8], index: &HashMap<&[u8], u32>, terms: &mut Vec<u32>) {
+fn subject_terms(subject: &[u8], index: &FxMap<&[u8], u32>, terms: &mut Vec<u32>) {
     terms.clear();
     let mut word = Vec::new();
     for range in tokenize::words(subject) {

@@ -3,17 +3,16 @@
 //! A [`Matcher`] is a compiled query; bytes in, [`Counts`] out. Where words start is found for 64 bytes at a time, and nearly
 //! every word is dismissed by its first bytes.
 
-use std::collections::HashMap;
-
 use super::blocks::{BLOCK_BYTES, Block, bits, is_lower, is_upper};
 use super::corpus::{self, Counts, Kind};
+use super::hash::FxMap;
 use super::query::{Identifier, Query};
 use super::tokenize::{self, CLASS, DIGIT, IDENTIFIER, MAX_WORD_BYTES};
 
 /// A query made ready to read documents with. Shared by threads; see [`Matcher::count`].
 pub struct Matcher<'q> {
-    terms: HashMap<&'q [u8], u32>,
-    identifiers: HashMap<&'q [u8], (u32, &'q Identifier)>,
+    terms: FxMap<&'q [u8], u32>,
+    identifiers: FxMap<&'q [u8], (u32, &'q Identifier)>,
     /// The first two bytes of both, see [`pair`]: small enough to stay at hand for every word of a project.
     pairs: Pairs,
     /// How words of the stems, and identifiers, start.

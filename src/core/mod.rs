@@ -9,6 +9,7 @@ pub mod bm25;
 pub mod compact;
 pub mod corpus;
 pub mod fuse;
+pub(crate) mod hash;
 pub mod history;
 pub mod matcher;
 pub(crate) mod mention;

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::hash::FxMap;
 use super::mention;
 use super::tokenize::{self, MAX_WORD_BYTES};
 
@@ -103,7 +104,7 @@ impl Query {
 
     /// Stem to index in [`Query::terms`].
     #[must_use]
-    pub fn index(&self) -> HashMap<&[u8], u32> {
+    pub(crate) fn index(&self) -> FxMap<&[u8], u32> {
         (0u32..).zip(&self.terms).map(|(k, term)| (term.stem.as_slice(), k)).collect()
     }
 }

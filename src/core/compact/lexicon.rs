@@ -1,23 +1,21 @@
 //! Numbers for tokens and lines: every distinctive token and every different line of a transcript gets a small integer, so
 //! that sets are arrays.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use super::line::without_number;
 use super::token::{Kind, each_token};
+use crate::core::hash::FxMap;
 
 /// The tokens met so far; ids are 0, 1, … in the order of first sight.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon<'t> {
-    ids: HashMap<&'t str, u32, BuildHasherDefault<FxHasher>>,
+    ids: FxMap<&'t str, u32>,
     /// For each token, the number of the line that had it last.
     last_line: Vec<u32>,
     line: u32,
     /// By token: what it is.
     pub(super) kinds: Vec<Kind>,
     /// The different lines, without numbers and indentation.
-    line_ids: HashMap<&'t str, u32, BuildHasherDefault<FxHasher>>,
+    line_ids: FxMap<&'t str, u32>,
 }
 
 impl<'t> Lexicon<'t> {
@@ -80,43 +78,5 @@ impl Lines<'_> {
     pub(super) fn tokens_of(&self, line: usize) -> &[u32] {
         let start = if line == 0 { 0 } else { self.ends[line - 1] };
         &self.tokens[start as usize..self.ends[line] as usize]
-    }
-}
-
-/// The multiply-and-rotate hash of the Rust compiler: tokens come from a local file, so no defence against
-/// chosen collisions is needed, and the default hasher took a third of the selector's time.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct FxHasher(u64);
-
-/// The multiplier of rustc-hash 1.x.
-const FX_MULTIPLIER: u64 = 0x51_7c_c1_b7_27_22_0a_95;
-
-impl FxHasher {
-    fn add(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(FX_MULTIPLIER);
-    }
-}
-
-impl Hasher for FxHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
-            self.add(u64::from_le_bytes(*word));
-        }
-        for &byte in rest {
-            self.add(u64::from(byte));
-        }
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.add(u64::from(word));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.add(word);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }

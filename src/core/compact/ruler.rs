@@ -7,12 +7,12 @@
 use std::collections::HashSet;
 use std::hash::{Hash as _, Hasher as _};
 
-use super::lexicon::FxHasher;
 use super::line::without_number;
 use super::pair::{Pairing, pair};
 use super::plan::{Kept, Outcome, Plan};
 use super::token::{each_token, is_word};
 use super::transcript::{Call, Message, Part, Transcript};
+use crate::core::hash::FxHasher;
 
 /// Conversations with fewer answered calls are not cut.
 pub const MIN_CALLS: usize = 40;

@@ -2,12 +2,11 @@
 //! real session on average. Input: pairs and which of them are pinned. Output: decisions, the first rule that fits wins.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::BuildHasherDefault;
 
-use super::lexicon::FxHasher;
 use super::pair::Pair;
 use super::plan::{Decision, Reason, head, is_tool};
 use super::transcript::{Call, Value, char_count};
+use crate::core::hash::FxSet;
 
 /// Results shorter than these are not worth a note; in characters. Chosen on the development split of the transcripts.
 const MIN_DUPLICATE: usize = 200;
@@ -74,7 +73,7 @@ fn lines_read(call: &Call<'_>) -> (f64, f64) {
 /// The same text, command or search comes again later; and notices.
 fn repeated(pairs: &[Pair<'_, '_>], touch: &mut impl FnMut(usize, Reason, usize)) {
     // Every byte of every result goes through this hash.
-    let mut texts: HashSet<&str, BuildHasherDefault<FxHasher>> = HashSet::default();
+    let mut texts: FxSet<&str> = FxSet::default();
     let mut requests = HashSet::new();
     for (i, pair) in pairs.iter().enumerate().rev() {
         let text: &str = &pair.result.text;
