@@ -1,21 +1,22 @@
-//! `SessionStart`: has the project's index renewed, so that the first prompt finds it ready.
+//! `SessionStart`: has a project without an index get one, so that the first prompt finds it ready.
 //!
 //! After a compaction the conversation no longer holds the list of files, so it may be said again; after a summary it
 //! adds what summaries lose, see [`brief`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::session::Session;
 use super::{Reply, brief, project_folder, wire};
 use crate::config::{self, Environment};
 use crate::private;
 use crate::project::root::{self, Root};
+use crate::project::{index, scan};
 
-/// Forgets what the session was told if it has just been compacted; otherwise renews the index.
+/// Forgets what the session was told if it has just been compacted; otherwise looks after the index.
 #[must_use]
 pub fn handle(input: &wire::Input, environment: Environment<'_>) -> Reply {
     if input.source.as_deref() != Some("compact") {
-        return Reply { renew: to_renew(input, environment), ..Reply::silent() };
+        return Reply { renew: without_index(input, environment), ..Reply::silent() };
     }
     if let (Some(id), Some(folder)) = (&input.session_id, private::folder(environment)) {
         Session::open(&folder, id).forget();
@@ -23,14 +24,18 @@ pub fn handle(input: &wire::Input, environment: Environment<'_>) -> Reply {
     brief::after_summary(input)
 }
 
-/// The project whose index will be wanted. Outside a repository nobody may ask anything: a session can begin in a
-/// home folder, and the first prompt that is answered has it indexed all the same.
-fn to_renew(input: &wire::Input, environment: Environment<'_>) -> Option<Root> {
+/// The project, if it needs an index. Outside a repository and in the home folder nobody may ever ask anything; the first
+/// prompt that is answered has them indexed all the same, and renews an index that is there.
+fn without_index(input: &wire::Input, environment: Environment<'_>) -> Option<Root> {
     // A setting that cannot be read is reported at the prompt.
-    config::index(environment).ok().flatten()?;
+    let folder = config::index(environment).ok().flatten()?;
     let began = environment("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let root = root::around(&project_folder(input, began).ok()?).ok()?;
-    root.git_top.is_some().then_some(root)
+    let is_home = environment("HOME").is_some_and(|home| root.path == Path::new(&home));
+    let extensions = config::extensions(environment);
+    let task = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
+    let is_wanted = root.git_top.is_some() && !is_home;
+    (is_wanted && !index::exists(&folder, &root, &task)).then_some(root)
 }
 
 #[cfg(test)]

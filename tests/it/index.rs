@@ -396,7 +396,8 @@ fn an_answer_is_followed_by_an_index() {
     assert!(status.expect_code(0).starts_with("no index at"), "{status:#?}");
 }
 
-/// A session that starts in a repository has the index made before the first prompt; elsewhere it leaves nothing behind.
+/// A session that starts in a repository without an index has one made; one that is there is left for the prompt to renew,
+/// and elsewhere nothing is left behind.
 #[test]
 fn a_session_that_starts_finds_its_index_ready() {
     let start = |repo: &Repo| {
@@ -415,9 +416,16 @@ fn a_session_that_starts_finds_its_index_ready() {
         assert!(started.elapsed() < Duration::from_secs(60), "no index was made");
         std::thread::sleep(Duration::from_millis(20));
     }
+    let is_made = || fs::metadata(index_file(&repo)).unwrap().modified().unwrap();
+    let made = is_made();
+    repo.file("src/more.rs", "fn retry_more() {}");
+    start(&repo);
     let plain = Repo::plain();
     plain.file("lib.rs", "fn retry() {}");
     start(&plain);
+    // What these two would have started takes some 20 ms.
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(is_made(), made);
     assert!(!folder(&plain).exists());
 }
 

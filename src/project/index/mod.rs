@@ -179,6 +179,12 @@ pub struct Found {
     pub n_commits: usize,
 }
 
+/// Has this project an index, usable or not? One look at the file system.
+#[must_use]
+pub fn exists(folder: &Path, root: &Root, task: &Task<'_>) -> bool {
+    store::place(folder, root, task).path.exists()
+}
+
 /// Looks at the index of a project, without comparing it with the project.
 #[must_use]
 pub fn status(folder: &Path, root: &Root, task: &Task<'_>) -> Status {
