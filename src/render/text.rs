@@ -143,6 +143,7 @@ pub fn why(file: &Pick) -> String {
     }
     match reasons.last_touched {
         Some(0) => parts.push("changed in the last commit".to_owned()),
+        Some(1) => parts.push("changed 1 commit ago".to_owned()),
         Some(age) => parts.push(format!("changed {age} commits ago")),
         None => {}
     }

@@ -34,11 +34,44 @@ impl Kind {
     }
 }
 
+/// Bits of [`CLASS`]: what an ASCII character may stand in.
+const NAME: u8 = 1;
+const SEGMENT: u8 = 2;
+const FOLDER: u8 = 4;
+const HEX: u8 = 8;
+
+/// Class of every byte, 0 beyond ASCII. A table: every byte of a transcript is looked up several times.
+static CLASS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let b = byte as u8;
+        let is_name = b.is_ascii_alphanumeric() || b == b'_';
+        let is_segment = is_name || matches!(b, b'.' | b'@' | b'-');
+        let is_hex = b.is_ascii_digit() || matches!(b, b'a'..=b'f');
+        table[byte] = is_name as u8 * NAME
+            + is_segment as u8 * SEGMENT
+            + (is_segment || b == b'~') as u8 * FOLDER
+            + is_hex as u8 * HEX;
+        byte += 1;
+    }
+    table
+};
+
+fn is(byte: u8, class: u8) -> bool {
+    CLASS[usize::from(byte)] & class != 0
+}
+
 /// Calls `found` for every distinctive token of a line, in order, without dots at its ends. O(bytes).
 pub fn each_token<'t>(line: &'t str, mut found: impl FnMut(&'t str)) {
     let bytes = line.as_bytes();
     let (mut at, mut no_path_until) = (0, 0);
     while at < bytes.len() {
+        if bytes[at].is_ascii() && !is(bytes[at], FOLDER) {
+            // No token starts with it.
+            at += 1;
+            continue;
+        }
         let end = match token_end(line, at, &mut no_path_until) {
             Some(end) => end,
             None => {
@@ -63,7 +96,7 @@ fn token_end(line: &str, at: usize, no_path_until: &mut usize) -> Option<usize> 
             Err(until) => *no_path_until = until.max(at + 1),
         }
     }
-    let name = run(bytes, at, |b| b.is_ascii_alphanumeric() || b == b'_');
+    let name = run(bytes, at, NAME);
     if name - at >= MIN_IDENTIFIER && !bytes[at].is_ascii_digit() {
         return Some(name);
     }
@@ -73,17 +106,17 @@ fn token_end(line: &str, at: usize, no_path_until: &mut usize) -> Option<usize> 
 /// `(segment/)+ segment`: the end of the longest path from here, or up to where no path can start.
 fn path_end(line: &str, at: usize) -> Result<usize, usize> {
     let bytes = line.as_bytes();
-    let first = segment_end(line, at, true);
+    let first = segment_end(line, at, FOLDER);
     if first == at || bytes.get(first) != Some(&b'/') {
         return Err(first);
     }
     let (mut slash, mut best) = (first, None);
     loop {
-        let last = segment_end(line, slash + 1, false);
+        let last = segment_end(line, slash + 1, SEGMENT);
         if last > slash + 1 {
             best = Some(last);
         }
-        let next = segment_end(line, slash + 1, true);
+        let next = segment_end(line, slash + 1, FOLDER);
         if next == slash + 1 || bytes.get(next) != Some(&b'/') {
             // Where this chain has no last segment, one that starts later in it has none either.
             return best.ok_or(slash);
@@ -92,14 +125,13 @@ fn path_end(line: &str, at: usize) -> Result<usize, usize> {
     }
 }
 
-/// The end of a run of characters of file names. Only folders may hold a `~`.
-fn segment_end(line: &str, at: usize, is_folder: bool) -> usize {
+/// The end of a run of characters of file names or of folders; these alone may hold a `~`.
+fn segment_end(line: &str, at: usize, class: u8) -> usize {
     let bytes = line.as_bytes();
     let mut end = at;
     while let Some(&byte) = bytes.get(end) {
         if byte.is_ascii() {
-            let fits = byte.is_ascii_alphanumeric() || b"_.@-".contains(&byte);
-            if !(fits || is_folder && byte == b'~') {
+            if !is(byte, class) {
                 break;
             }
             end += 1;
@@ -116,17 +148,16 @@ fn segment_end(line: &str, at: usize, is_folder: bool) -> usize {
 /// The end of a hash that is a word of its own.
 fn hash_end(line: &str, at: usize) -> Option<usize> {
     let bytes = line.as_bytes();
-    let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-    if !is_hex(bytes[at]) || line[..at].chars().next_back().is_some_and(is_word) {
+    if !is(bytes[at], HEX) || line[..at].chars().next_back().is_some_and(is_word) {
         return None;
     }
-    let end = run(bytes, at, is_hex);
+    let end = run(bytes, at, HEX);
     let is_whole = !line[end..].chars().next().is_some_and(is_word);
     (is_whole && HASH.contains(&(end - at))).then_some(end)
 }
 
-fn run(bytes: &[u8], at: usize, fits: impl Fn(u8) -> bool) -> usize {
-    bytes[at..].iter().position(|&b| !fits(b)).map_or(bytes.len(), |n| at + n)
+fn run(bytes: &[u8], at: usize, class: u8) -> usize {
+    bytes[at..].iter().position(|&b| !is(b, class)).map_or(bytes.len(), |n| at + n)
 }
 
 /// A letter, a digit or an underscore, of any script.
@@ -151,7 +182,7 @@ fn is_distinctive(token: &str) -> bool {
     }
     let has_digit = token.chars().any(char::is_numeric);
     if chars < MIN_NAME {
-        let is_hex = token.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let is_hex = token.bytes().all(|b| is(b, HEX));
         let has_letter = token.bytes().any(|b| b.is_ascii_alphabetic());
         return chars == *HASH.start() && is_hex && has_digit && has_letter;
     }
