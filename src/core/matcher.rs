@@ -13,11 +13,8 @@ use super::tokenize::{self, CLASS, DIGIT, IDENTIFIER, MAX_WORD_BYTES};
 pub struct Matcher<'q> {
     terms: FxMap<&'q [u8], u32>,
     identifiers: FxMap<&'q [u8], (u32, &'q Identifier)>,
-    /// The first two bytes of both, see [`pair`]: small enough to stay at hand for every word of a project.
-    pairs: Pairs,
     /// How words of the stems, and identifiers, start.
-    term_starts: Starts,
-    identifier_starts: Starts,
+    starts: Starts,
     /// Does an identifier start with what is no letter?
     has_underscored: bool,
     has_wide_terms: bool,
@@ -28,15 +25,10 @@ impl<'q> Matcher<'q> {
     #[must_use]
     pub fn new(query: &'q Query) -> Matcher<'q> {
         let names = || query.identifiers.iter().map(|identifier| identifier.name.as_slice());
-        let term_starts = Starts::of_stems(query.terms.iter().map(|term| term.stem.as_slice()));
-        let identifier_starts = Starts::of_names(names());
-        let pairs = std::array::from_fn(|k| term_starts.pairs[k] | identifier_starts.pairs[k]);
         Matcher {
             terms: query.index(),
             identifiers: names().zip((0..).zip(&query.identifiers)).collect(),
-            pairs,
-            term_starts,
-            identifier_starts,
+            starts: Starts::of(query.terms.iter().map(|term| term.stem.as_slice()), names()),
             has_underscored: names().any(|name| name.starts_with(b"_")),
             has_wide_terms: query.terms.iter().any(|term| !term.stem.is_ascii()),
         }
@@ -71,20 +63,20 @@ impl<'q> Matcher<'q> {
             length += starts.words.count_ones();
             for bit in bits(starts.words) {
                 let first = block.four_bytes(bit);
-                if !has_pair(&self.pairs, first) {
+                if !self.starts.may_contain(first) {
                     continue;
                 }
-                if self.term_starts.contain(first_of_word(first, text, start + bit)) {
+                if has(&self.starts.of_words, first_of_word(first, text, start + bit)) {
                     self.count_term(text, start + bit, scratch);
                 }
-                if starts.identifiers >> bit & 1 == 1 && self.identifier_starts.contain(first) {
+                if starts.identifiers >> bit & 1 == 1 && has(&self.starts.of_names, first) {
                     self.at_identifier(text, start + bit, scratch);
                 }
             }
             // Every other identifier starts where a word does.
             if self.has_underscored {
                 for bit in bits(starts.identifiers & !starts.words) {
-                    if self.identifier_starts.contain(block.four_bytes(bit)) {
+                    if has(&self.starts.of_names, block.four_bytes(bit)) {
                         self.at_identifier(text, start + bit, scratch);
                     }
                 }
@@ -119,8 +111,8 @@ impl<'q> Matcher<'q> {
             scratch.word.clear();
             scratch.word.extend(text[at..end].iter().map(u8::to_ascii_lowercase));
             if let Some(&(k, identifier)) = self.identifiers.get(scratch.word.as_slice()) {
-                let has_seam = || tokenize::words(&text[at..end]).nth(1).is_some();
-                if !identifier.is_joined || has_seam() {
+                // Without a seam the joined term counts.
+                if !identifier.is_joined || tokenize::is_compound(&text[at..end]) {
                     scratch.identifiers.add(k);
                 }
             }
@@ -134,82 +126,84 @@ fn follows_digits_alone(text: &[u8], at: usize) -> bool {
     at == digits || CLASS[text[at - digits - 1] as usize] & IDENTIFIER == 0
 }
 
-/// One bit for each two bytes (five bits of each).
-type Pairs = [u64; 16];
-
-#[inline]
-fn has_pair(pairs: &Pairs, first: [u8; 4]) -> bool {
-    let pair = pair(first);
-    pairs[pair >> 6] >> (pair & 63) & 1 == 1
+/// A filter on how words and identifiers start, letter case aside: first on two bytes, then on four.
+struct Starts {
+    /// One bit for each two bytes, see [`pair`], of both: small enough to stay at hand for every word of a project.
+    pairs: [u64; 16],
+    of_words: Fours,
+    of_names: Fours,
 }
 
-/// A filter on how words start, letter case aside: on two bytes, and on four.
-///
-/// What [`tokenize::stem`] may do to a word decides which four bytes the words of a stem can start with.
-struct Starts {
-    pairs: Pairs,
-    /// One bit for each of 2^16 hashes of four bytes.
-    bits: Box<[u64; 1024]>,
+/// One bit for each of 2^16 hashes of four bytes.
+type Fours = Box<[u64; 1024]>;
+
+#[inline]
+fn has(fours: &Fours, first: [u8; 4]) -> bool {
+    let hash = hash(first);
+    fours[hash >> 6] >> (hash & 63) & 1 == 1
 }
 
 impl Starts {
-    fn new() -> Starts {
-        Starts { pairs: [0; 16], bits: Box::new([0; 1024]) }
-    }
-
-    /// Lets every word through that has one of these stems.
-    fn of_stems<'a>(stems: impl Iterator<Item = &'a [u8]>) -> Starts {
-        let mut starts = Starts::new();
-        for stem in stems {
-            match *stem {
-                // No ending is taken off a word to leave fewer than three bytes: the word itself.
-                [a] => starts.insert([a, 0, 0, 0]),
-                [a, b] => starts.insert([a, b, 0, 0]),
-                // The word itself, or with -s, -ed, -ing, its last letter doubled before them.
-                [a, b, c] => {
-                    [0, b's', b'e', b'i', c].into_iter().for_each(|d| starts.insert([a, b, c, d]));
-                }
-                [a, b, c, d, ..] => starts.insert([a, b, c, d]),
-                [] => {}
-            }
-            // -ies has become -y.
-            match *stem {
-                [a, b, b'y'] => starts.insert([a, b, b'i', b'e']),
-                [a, b, c, b'y'] => starts.insert([a, b, c, b'i']),
-                _ => {}
-            }
-        }
+    /// Lets every word through that has one of the stems, and everything that starts with one of the names.
+    fn of<'a>(
+        stems: impl Iterator<Item = &'a [u8]>,
+        names: impl Iterator<Item = &'a [u8]>,
+    ) -> Starts {
+        let fours = || Box::new([0; 1024]);
+        let mut starts = Starts { pairs: [0; 16], of_words: fours(), of_names: fours() };
+        stems.for_each(|stem| {
+            starts_of_stem(stem, |first| insert(&mut starts.pairs, &mut starts.of_words, first));
+        });
+        names.for_each(|name| {
+            starts_of_name(name, |first| insert(&mut starts.pairs, &mut starts.of_names, first));
+        });
         starts
     }
 
-    /// Lets everything through that starts with one of these names of two or more bytes.
-    fn of_names<'a>(names: impl Iterator<Item = &'a [u8]>) -> Starts {
-        let mut starts = Starts::new();
-        for name in names {
-            match *name {
-                [a, b] => (0..32).for_each(|c| (0..32).for_each(|d| starts.insert([a, b, c, d]))),
-                [a, b, c] => (0..32).for_each(|d| starts.insert([a, b, c, d])),
-                [a, b, c, d, ..] => starts.insert([a, b, c, d]),
-                _ => {}
-            }
-        }
-        starts
-    }
-
-    fn insert(&mut self, first: [u8; 4]) {
-        // Whatever follows a word of one byte, the longer look decides.
-        let seconds = if first[1] == 0 { 0..32 } else { first[1]..first[1] + 1 };
-        for pair in seconds.map(|second| pair([first[0], second, 0, 0])) {
-            self.pairs[pair >> 6] |= 1 << (pair & 63);
-        }
-        let hash = hash(first);
-        self.bits[hash >> 6] |= 1 << (hash & 63);
-    }
-
+    /// By the first two bytes alone.
     #[inline]
-    fn contain(&self, first: [u8; 4]) -> bool {
-        let hash = hash(first);
-        self.bits[hash >> 6] >> (hash & 63) & 1 == 1
+    fn may_contain(&self, first: [u8; 4]) -> bool {
+        let pair = pair(first);
+        self.pairs[pair >> 6] >> (pair & 63) & 1 == 1
+    }
+}
+
+fn insert(pairs: &mut [u64; 16], fours: &mut Fours, first: [u8; 4]) {
+    // Whatever follows a word of one byte, the longer look decides.
+    let seconds = if first[1] == 0 { 0..32 } else { first[1]..first[1] + 1 };
+    for pair in seconds.map(|second| pair([first[0], second, 0, 0])) {
+        pairs[pair >> 6] |= 1 << (pair & 63);
+    }
+    let hash = hash(first);
+    fours[hash >> 6] |= 1 << (hash & 63);
+}
+
+/// The first four bytes that a word of the stem can have: what [`tokenize::stem`] may do to a word decides.
+fn starts_of_stem(stem: &[u8], mut start: impl FnMut([u8; 4])) {
+    match *stem {
+        // No ending is taken off a word to leave fewer than three bytes: the word itself.
+        [a] => start([a, 0, 0, 0]),
+        [a, b] => start([a, b, 0, 0]),
+        // The word itself, or with -s, -ed, -ing, its last letter doubled before them.
+        [a, b, c] => [0, b's', b'e', b'i', c].into_iter().for_each(|d| start([a, b, c, d])),
+        [a, b, c, d, ..] => start([a, b, c, d]),
+        [] => {}
+    }
+    // -ies has become -y.
+    match *stem {
+        [a, b, b'y'] => start([a, b, b'i', b'e']),
+        [a, b, c, b'y'] => start([a, b, c, b'i']),
+        _ => {}
+    }
+}
+
+/// The first four bytes of what starts with a name of two or more bytes.
+fn starts_of_name(name: &[u8], mut start: impl FnMut([u8; 4])) {
+    match *name {
+        [a, b] => (0..32).for_each(|c| (0..32).for_each(|d| start([a, b, c, d]))),
+        [a, b, c] => (0..32).for_each(|d| start([a, b, c, d])),
+        [a, b, c, d, ..] => start([a, b, c, d]),
+        _ => {}
     }
 }
 

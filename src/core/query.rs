@@ -129,7 +129,7 @@ fn identifiers(task: &str, pairs: &[[&str; 2]]) -> Vec<Identifier> {
         }
     };
     tokenize::identifiers(task.as_bytes(), |identifier| {
-        if tokenize::words(identifier).nth(1).is_some() {
+        if tokenize::is_compound(identifier) {
             add(identifier.to_ascii_lowercase(), false);
         }
     });

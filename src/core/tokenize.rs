@@ -78,6 +78,12 @@ pub fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
+/// Has it two or more sub-words?
+#[must_use]
+pub fn is_compound(text: &[u8]) -> bool {
+    words(text).nth(1).is_some()
+}
+
 /// The stem of a word, lower-case: plural, *-ing*, *-ed* and final *e* are taken off.
 ///
 /// `core::corpus` relies on what happens to the first four bytes of a word; see `Starts::of_stems` there.

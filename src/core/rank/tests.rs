@@ -168,7 +168,7 @@ proptest! {
         let mut whole = std::collections::BTreeMap::new();
         tokenize::identifiers(text.as_bytes(), |id| {
             let lower = id.to_ascii_lowercase();
-            let has_seam = tokenize::words(id).nth(1).is_some();
+            let has_seam = tokenize::is_compound(id);
             let place = query.identifiers.iter().position(|known| known.name == lower);
             if let Some(k) = place.filter(|&k| has_seam || !query.identifiers[k].is_joined) {
                 *whole.entry(k as u32).or_insert(0) += 1;
