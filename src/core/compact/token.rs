@@ -2,6 +2,8 @@
 //!
 //! One pass over the bytes of a line; no allocation besides the caller's list. Plain words are not reported.
 
+use crate::core::tokenize::identifier_end;
+
 /// Shortest identifier looked at; shorter ones are words.
 const MIN_IDENTIFIER: usize = 6;
 /// Shortest and longest run of hexadecimal digits that counts as a hash: git's abbreviated and full object names.
@@ -35,10 +37,9 @@ impl Kind {
 }
 
 /// Bits of [`CLASS`]: what an ASCII character may stand in.
-const NAME: u8 = 1;
-const SEGMENT: u8 = 2;
-const FOLDER: u8 = 4;
-const HEX: u8 = 8;
+const SEGMENT: u8 = 1;
+const FOLDER: u8 = 2;
+const HEX: u8 = 4;
 
 /// Class of every byte, 0 beyond ASCII. A table: every byte of a transcript is looked up several times.
 static CLASS: [u8; 256] = {
@@ -46,11 +47,9 @@ static CLASS: [u8; 256] = {
     let mut byte = 0;
     while byte < 128 {
         let b = byte as u8;
-        let is_name = b.is_ascii_alphanumeric() || b == b'_';
-        let is_segment = is_name || matches!(b, b'.' | b'@' | b'-');
+        let is_segment = b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'@' | b'-');
         let is_hex = b.is_ascii_digit() || matches!(b, b'a'..=b'f');
-        table[byte] = is_name as u8 * NAME
-            + is_segment as u8 * SEGMENT
+        table[byte] = is_segment as u8 * SEGMENT
             + (is_segment || b == b'~') as u8 * FOLDER
             + is_hex as u8 * HEX;
         byte += 1;
@@ -96,7 +95,7 @@ fn token_end(line: &str, at: usize, no_path_until: &mut usize) -> Option<usize> 
             Err(until) => *no_path_until = until.max(at + 1),
         }
     }
-    let name = run(bytes, at, NAME);
+    let name = identifier_end(bytes, at);
     if name - at >= MIN_IDENTIFIER && !bytes[at].is_ascii_digit() {
         return Some(name);
     }
@@ -151,13 +150,9 @@ fn hash_end(line: &str, at: usize) -> Option<usize> {
     if !is(bytes[at], HEX) || line[..at].chars().next_back().is_some_and(is_word) {
         return None;
     }
-    let end = run(bytes, at, HEX);
+    let end = at + bytes[at..].iter().take_while(|&&b| is(b, HEX)).count();
     let is_whole = !line[end..].chars().next().is_some_and(is_word);
     (is_whole && HASH.contains(&(end - at))).then_some(end)
-}
-
-fn run(bytes: &[u8], at: usize, class: u8) -> usize {
-    bytes[at..].iter().position(|&b| !is(b, class)).map_or(bytes.len(), |n| at + n)
 }
 
 /// A letter, a digit or an underscore, of any script.
