@@ -91,7 +91,8 @@ fn find_all(text: &str, is_random: fn(&str) -> bool) -> Vec<Range<usize>> {
         url_passwords(text, &mut found);
     }
     // No other token is without a digit; most lines of code are.
-    if text.bytes().any(|b| b.is_ascii_digit()) || holds_aws_id(text) {
+    let holds_aws_id = || AWS_IDS.iter().any(|prefix| find(text, prefix).is_some());
+    if text.bytes().any(|b| b.is_ascii_digit()) || holds_aws_id() {
         bearer_tokens(text, &mut found);
         words(text, is_random, &mut found);
     }
@@ -227,11 +228,10 @@ fn words(text: &str, is_random: fn(&str) -> bool, found: &mut Vec<Range<usize>>)
         // No token is shorter than a prefix of three and ten characters.
         if length >= 13 {
             let word = &text[at..at + length];
-            if word.bytes().any(|b| b.is_ascii_digit()) || holds_aws_id(word) {
-                let start =
-                    known_token(word).or_else(|| (is_jwt(word) || is_random(word)).then_some(0));
-                found.extend(start.map(|start| at + start..at + length));
-            }
+            let has_digit = || word.bytes().any(|b| b.is_ascii_digit());
+            let is_token = || has_digit() && (is_jwt(word) || is_random(word));
+            let start = known_token(word).or_else(|| is_token().then_some(0));
+            found.extend(start.map(|start| at + start..at + length));
         }
         at += length.max(1);
     }
@@ -239,10 +239,6 @@ fn words(text: &str, is_random: fn(&str) -> bool, found: &mut Vec<Range<usize>>)
 
 /// What AWS's key ids begin with: base 32 follows, so that one in 28 has no digit.
 const AWS_IDS: [&str; 2] = ["AKIA", "ASIA"];
-
-fn holds_aws_id(text: &str) -> bool {
-    AWS_IDS.iter().any(|prefix| find(text, prefix).is_some())
-}
 
 /// Bytes that a published prefix begins with: few places in a text are looked at twice.
 const FIRST_OF_PREFIX: [bool; 256] = {
