@@ -142,7 +142,7 @@ fn message<'a>(row: &Row<'a>) -> Message<'a> {
         let is_error = answer.is_error.unwrap_or(false);
         parts.push(Part::Result(ToolResult { id, text, is_error, is_opaque }));
     }
-    Message { role, is_meta: false, context_tokens: None, parts }
+    Message::new(role, parts)
 }
 
 /// The program's answer.

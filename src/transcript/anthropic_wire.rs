@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::layout::{Form, ItemAt, Layout, List, NoteSlot, PartSpan, Slot};
 use super::wire::{self, Raw};
-use crate::core::compact::transcript::{Call, Part, ToolResult};
+use crate::core::compact::transcript::{Call, Message, Part, Role, ToolResult};
 
 /// The fields of a block that anybody here reads.
 #[derive(Debug, Default, Deserialize)]
@@ -115,6 +115,22 @@ pub(super) fn result_text(content: Raw<'_>) -> (Cow<'_, str>, bool) {
         Ok([only]) => (only, is_opaque),
         Err(texts) => (Cow::Owned(texts.join("\n")), is_opaque),
     }
+}
+
+/// A result that is a message of its own, as OpenAI's chat API and pi have them.
+pub(super) fn result_message<'a>(
+    input: &[u8],
+    id: Cow<'a, str>,
+    content: Raw<'a>,
+    is_error: bool,
+    (owner, layout): (ItemAt, &mut Layout),
+) -> Message<'a> {
+    let (text, is_opaque) = result_text(content);
+    let mut span = PartSpan::plain(owner);
+    span.text = Some(result_slot(input, content));
+    layout.parts.push(vec![span]);
+    let part = Part::Result(ToolResult { id, text, is_error, is_opaque });
+    Message::new(Role::User, vec![part])
 }
 
 /// Where the text of a result goes: its content, in the form it has.

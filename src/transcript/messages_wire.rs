@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::anthropic_wire::{self, result_slot, result_text, slot};
+use super::anthropic_wire::{self, result_message, slot};
 use super::layout::{Form, ItemAt, Layout, List, NoteSlot, PartSpan, Slot};
 use super::responses_wire::{self, decoded_arguments};
 use super::wire::{self, Raw};
-use crate::core::compact::transcript::{Call, Message, Part, Role, ToolResult, Transcript};
+use crate::core::compact::transcript::{Call, Message, Part, Role, Transcript};
 
 /// A request that holds the list.
 #[derive(Debug, Deserialize)]
@@ -102,7 +102,7 @@ fn message<'a>(
     if let Some(calls) = fields.tool_calls.and_then(wire::list) {
         tool_calls(input, &fields, calls, &mut parts, layout);
     }
-    Some(Message { role, is_meta: false, context_tokens: None, parts })
+    Some(Message::new(role, parts))
 }
 
 /// A result of OpenAI's chat API: a message of its own.
@@ -113,13 +113,8 @@ fn tool_message<'a>(
     layout: &mut Layout,
 ) -> Option<Message<'a>> {
     let content = fields.content?;
-    let (text, is_opaque) = result_text(content);
     let id = fields.tool_call_id.and_then(wire::text)?;
-    let mut span = PartSpan::plain(item);
-    span.text = Some(result_slot(input, content));
-    layout.parts.push(vec![span]);
-    let part = Part::Result(ToolResult { id, text, is_error: false, is_opaque });
-    Some(Message { role: Role::User, is_meta: false, context_tokens: None, parts: vec![part] })
+    Some(result_message(input, id, content, false, (item, layout)))
 }
 
 /// The calls of a message of OpenAI's chat API. A note about one that goes is appended to the message's text, and the

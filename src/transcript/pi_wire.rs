@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use super::anthropic_wire::{TEXT_BLOCK, argument_ranges, result_slot, result_text, slot};
+use super::anthropic_wire::{TEXT_BLOCK, argument_ranges, result_message, slot};
 use super::layout::{ItemAt, Layout, List, NoteSlot, PartSpan, RowLink};
 use super::wire::{self, Raw};
 use crate::core::compact::transcript::{
-    Argument, Call, Message, Part, Role, ToolResult, Transcript, json_chars,
+    Argument, Call, Message, Part, Role, Transcript, json_chars,
 };
 
 #[derive(Debug, Deserialize)]
@@ -103,27 +103,12 @@ fn message<'a>(
     let message: RowMessage<'a> = serde_json::from_str(raw.get()).ok()?;
     let content = message.content?;
     if wire::is(message.role, "toolResult") {
-        let (text, is_opaque) = result_text(content);
         let is_error = wire::is_true(message.is_error);
         let id = message.call_id.and_then(wire::text)?;
-        let mut span = PartSpan::plain(owner);
-        span.text = Some(result_slot(input, content));
-        layout.parts.push(vec![span]);
-        let part = Part::Result(ToolResult { id, text, is_error, is_opaque });
-        return Some(Message {
-            role: Role::User,
-            is_meta: false,
-            context_tokens: None,
-            parts: vec![part],
-        });
+        return Some(result_message(input, id, content, is_error, (owner, layout)));
     }
     let role = if wire::is(message.role, "assistant") { Role::Assistant } else { Role::User };
-    Some(Message {
-        role,
-        is_meta: false,
-        context_tokens: None,
-        parts: blocks(input, content, owner, layout),
-    })
+    Some(Message::new(role, blocks(input, content, owner, layout)))
 }
 
 fn blocks<'a>(

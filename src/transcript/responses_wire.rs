@@ -70,7 +70,7 @@ pub(super) fn message<'a>(
         "reasoning" => (Role::Assistant, Part::Thinking),
         _ => (Role::Assistant, Part::Opaque),
     };
-    Some((Message { role, is_meta: false, context_tokens: None, parts: vec![part] }, vec![span]))
+    Some((Message::new(role, vec![part]), vec![span]))
 }
 
 /// The text of a message's content.

@@ -3,11 +3,11 @@
 use super::transcript::{Argument, Call, Message, Part, Role, ToolResult, Value};
 
 pub(super) fn user(parts: Vec<Part<'_>>) -> Message<'_> {
-    Message { role: Role::User, is_meta: false, context_tokens: None, parts }
+    Message::new(Role::User, parts)
 }
 
 pub(super) fn assistant(parts: Vec<Part<'_>>) -> Message<'_> {
-    Message { role: Role::Assistant, is_meta: false, context_tokens: None, parts }
+    Message::new(Role::Assistant, parts)
 }
 
 pub(super) fn text(text: &str) -> Part<'_> {

@@ -34,6 +34,14 @@ pub struct Message<'a> {
     pub parts: Vec<Part<'a>>,
 }
 
+impl<'a> Message<'a> {
+    /// Of which no more is known than this.
+    #[must_use]
+    pub fn new(role: Role, parts: Vec<Part<'a>>) -> Message<'a> {
+        Message { role, is_meta: false, context_tokens: None, parts }
+    }
+}
+
 /// A part of a message.
 #[derive(Debug, Clone)]
 pub enum Part<'a> {
