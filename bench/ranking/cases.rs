@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result};
-use context_packer::core::corpus::{Corpus, Counts, Kind};
+use context_packer::core::corpus::{self, Corpus, Counts, Kind};
 use context_packer::core::history::{History, MAX_COMMITS};
 use context_packer::core::matcher::{Matcher, Scratch};
 use context_packer::core::query::{self, Query};
@@ -14,15 +14,22 @@ use context_packer::project::files::Extensions;
 use context_packer::project::history;
 
 use crate::clones::{self, TreeFile};
-use crate::first_bm25::{FirstCounter, FirstCounts};
 use crate::mine;
 use crate::tasks::{Task, Tasks};
+use crate::{first_bm25, recipe};
 
 /// What is ranked.
 #[derive(Debug, Clone)]
 pub struct Candidates {
     pub extensions: Extensions,
     pub max_bytes: u64,
+}
+
+/// Which yardsticks rank the cases as well. What they count is held for one repository at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Yardsticks {
+    pub first: bool,
+    pub recipe: bool,
 }
 
 /// A task with everything a ranking needs.
@@ -36,8 +43,10 @@ pub struct Case {
     pub query: Query,
     pub corpus: Corpus,
     pub history: History,
-    /// For the first context-packer's ranking, over the same files.
-    pub first: FirstCounts,
+    /// Documents by the first context-packer's ranking, best first; empty if not asked for.
+    pub first: Vec<u32>,
+    /// The same by the recipe.
+    pub recipe: Vec<u32>,
 }
 
 /// Loads all tasks, repositories side by side. Says on `progress` which repository has no clone.
@@ -45,6 +54,7 @@ pub fn load(
     clones: &Path,
     tasks: &Tasks,
     candidates: &Candidates,
+    yardsticks: Yardsticks,
     progress: impl Fn(&str) + Sync,
 ) -> Result<Vec<Case>> {
     let work: Vec<(&String, &Vec<Task>)> = tasks.iter().collect();
@@ -57,7 +67,7 @@ pub fn load(
                 loop {
                     let at = cursor.fetch_add(1, Ordering::Relaxed);
                     let Some((repo, tasks)) = work.get(at) else { break };
-                    let cases = load_repository(clones, repo, tasks, candidates);
+                    let cases = load_repository(clones, repo, tasks, candidates, yardsticks);
                     progress(repo);
                     if let Ok(mut done) = done.lock() {
                         done.push((at, cases));
@@ -80,6 +90,7 @@ fn load_repository(
     repo: &str,
     tasks: &[Task],
     candidates: &Candidates,
+    yardsticks: Yardsticks,
 ) -> Result<Vec<Case>> {
     let git_dir = clones::find(clones, repo)
         .with_context(|| format!("no clone of {repo} in {}", clones.display()))?;
@@ -107,12 +118,16 @@ fn load_repository(
             files,
         });
     }
-    let counted = count(&git_dir, &outlines)?;
-    let cases = outlines.into_iter().zip(counted).map(|(outline, (corpus, first))| {
+    let (corpora, words) = count(&git_dir, &outlines, yardsticks)?;
+    let cases = outlines.into_iter().zip(corpora).map(|(outline, corpus)| {
         let log = clones::history_log(&git_dir, &outline.parent, MAX_COMMITS)?;
         let history = history::parse(&log, &corpus.documents, &Default::default());
-        let Outline { commit, parent, text, answer, query, .. } = outline;
+        let Outline { commit, parent, text, answer, query, files } = outline;
+        let by_first = || first_bm25::rank(&text, &documents(&files, &words.first));
+        let by_recipe = || recipe::rank(&text, &documents(&files, &words.recipe), &history);
         Ok(Case {
+            first: yardsticks.first.then(by_first).unwrap_or_default(),
+            recipe: yardsticks.recipe.then(by_recipe).unwrap_or_default(),
             repo: repo.to_owned(),
             commit,
             parent,
@@ -121,7 +136,6 @@ fn load_repository(
             query,
             corpus,
             history,
-            first,
         })
     });
     cases.collect()
@@ -137,8 +151,27 @@ struct Outline {
     files: Vec<TreeFile>,
 }
 
-/// Reads every blob once and counts it for each task that has it.
-fn count(git_dir: &Path, outlines: &[Outline]) -> Result<Vec<(Corpus, FirstCounts)>> {
+/// What the yardsticks read of a repository's files, by blob; empty for one not asked for.
+#[derive(Default)]
+struct Words {
+    first: HashMap<String, first_bm25::Words>,
+    recipe: HashMap<String, recipe::Words>,
+}
+
+/// The files that a yardstick has read: the documents of the [`Corpus`].
+fn documents<'a, W>(
+    files: &'a [TreeFile],
+    words: &'a HashMap<String, W>,
+) -> Vec<(&'a [u8], &'a W)> {
+    files.iter().filter_map(|f| Some((f.path.as_slice(), words.get(&f.blob)?))).collect()
+}
+
+/// Reads every blob once and counts it for each task that has it, and for the yardsticks.
+fn count(
+    git_dir: &Path,
+    outlines: &[Outline],
+    yardsticks: Yardsticks,
+) -> Result<(Vec<Corpus>, Words)> {
     let mut uses: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
     let mut blobs: Vec<&str> = Vec::new();
     for (task, outline) in outlines.iter().enumerate() {
@@ -151,28 +184,31 @@ fn count(git_dir: &Path, outlines: &[Outline]) -> Result<Vec<(Corpus, FirstCount
         }
     }
     let matchers: Vec<Matcher<'_>> = outlines.iter().map(|o| Matcher::new(&o.query)).collect();
-    let firsts: Vec<FirstCounter> = outlines.iter().map(|o| FirstCounter::new(&o.text)).collect();
-    let mut counts: Vec<Vec<Option<(Counts, Counts)>>> =
+    let mut counts: Vec<Vec<Option<Counts>>> =
         outlines.iter().map(|o| vec![None; o.files.len()]).collect();
-    let mut scratch = Scratch::default();
+    let (mut words, mut scratch) = (Words::default(), Scratch::default());
     clones::read_blobs(git_dir, &blobs, |at, bytes| {
+        if corpus::kind(bytes) == Kind::Binary {
+            return;
+        }
         for &(task, file) in &uses[blobs[at]] {
-            let counted = matchers[task].count(bytes, &mut scratch);
-            if counted.kind != Kind::Binary {
-                counts[task][file] = Some((counted, firsts[task].count(bytes)));
-            }
+            counts[task][file] = Some(matchers[task].count(bytes, &mut scratch));
+        }
+        if yardsticks.first {
+            words.first.insert(blobs[at].to_owned(), first_bm25::Words::of(bytes));
+        }
+        if yardsticks.recipe {
+            words.recipe.insert(blobs[at].to_owned(), recipe::Words::of(bytes));
         }
     })?;
-    let collected = outlines.iter().zip(counts).zip(&firsts).map(|((outline, counts), first)| {
+    let corpora = outlines.iter().zip(counts).map(|(outline, counts)| {
         let mut corpus = Corpus::new(&outline.query);
-        let mut all_first = first.empty();
         for (file, counts) in outline.files.iter().zip(counts) {
-            if let Some((counts, first_counts)) = counts {
+            if let Some(counts) = counts {
                 corpus.push(file.path.clone(), &counts);
-                all_first.push(first, &file.path, &first_counts);
             }
         }
-        (corpus, all_first)
+        corpus
     });
-    Ok(collected.collect())
+    Ok((corpora.collect(), words))
 }

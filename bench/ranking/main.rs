@@ -6,10 +6,12 @@
 
 mod cases;
 mod clones;
+mod field;
 mod first_bm25;
 mod measure;
 mod mine;
 mod options;
+mod recipe;
 mod report;
 mod systems;
 mod tasks;
@@ -39,14 +41,20 @@ fn run(options: &Options) -> Result<()> {
     if options.mine {
         return mine_all(options);
     }
+    let mut systems = Vec::new();
+    for name in &options.systems {
+        systems.push((name.as_str(), System::parse(name)?));
+    }
+    let yardsticks = System::yardsticks(systems.iter().map(|(_, system)| system));
     let mut groups = Vec::new();
     for source in &options.tasks {
         let tasks = select(options, source)?;
-        let cases = cases::load(&options.clones, &tasks, &options.candidates, |repo| {
-            if options.verbose {
-                eprintln!("{repo}");
-            }
-        })?;
+        let cases =
+            cases::load(&options.clones, &tasks, &options.candidates, yardsticks, |repo| {
+                if options.verbose {
+                    eprintln!("{repo}");
+                }
+            })?;
         groups.push((source.as_str(), cases));
     }
     if options.tune {
@@ -56,9 +64,11 @@ fn run(options: &Options) -> Result<()> {
         if options.print_tasks {
             print_tasks(cases)?;
         } else if options.print_orders {
-            print_orders(&options.systems, cases)?;
+            print_orders(&systems, cases)?;
+        } else if options.agreement {
+            print_agreement(&systems, cases);
         } else {
-            print_tables(options, source, cases)?;
+            print_tables(options, &systems, source, cases);
         }
     }
     Ok(())
@@ -74,12 +84,12 @@ fn select(options: &Options, source: &str) -> Result<Tasks> {
     }
 }
 
-fn print_tables(options: &Options, source: &str, cases: &[Case]) -> Result<()> {
-    let mut rows = Vec::new();
-    for name in &options.systems {
-        let places = System::parse(name)?.places(cases);
-        rows.push(Row { name: name.clone(), places });
-    }
+fn print_tables(options: &Options, systems: &[(&str, System)], source: &str, cases: &[Case]) {
+    let row = |(name, system): &(&str, System)| Row {
+        name: (*name).to_owned(),
+        places: system.places(cases),
+    };
+    let rows: Vec<Row> = systems.iter().map(row).collect();
     let splits = options.selection.splits.join(" and ");
     println!("## {source}, {splits}: {} tasks\n\n{}", cases.len(), report::summary(&rows));
     println!("{}", report::differences(&rows));
@@ -89,7 +99,6 @@ fn print_tables(options: &Options, source: &str, cases: &[Case]) -> Result<()> {
     if let Some(row) = rows.last().filter(|_| options.misses) {
         println!("Not among the first ten of {}:\n\n{}", row.name, report::misses(cases, row));
     }
-    Ok(())
 }
 
 /// One JSON line per task, for those who rank elsewhere.
@@ -104,15 +113,31 @@ fn print_tasks(cases: &[Case]) -> Result<()> {
 }
 
 /// The first twenty files of every task by the last system named, in the form that systems are read in.
-fn print_orders(systems: &[String], cases: &[Case]) -> Result<()> {
-    let system = System::parse(systems.last().context("no system named")?)?;
+fn print_orders(systems: &[(&str, System)], cases: &[Case]) -> Result<()> {
+    let (_, system) = systems.last().context("no system named")?;
     for case in cases {
-        let order = system.order(case);
-        let files: Vec<_> = order.iter().take(20).map(|p| String::from_utf8_lossy(p)).collect();
+        let order = system.first_twenty(case);
+        let files: Vec<_> = order.iter().map(|p| String::from_utf8_lossy(p)).collect();
         let line = serde_json::json!({ "repo": case.repo, "commit": case.commit, "files": files });
         println!("{}", serde_json::to_string(&line)?);
     }
     Ok(())
+}
+
+/// How many tasks' first twenty files are the first system's, in the same order, and which are not.
+fn print_agreement(systems: &[(&str, System)], cases: &[Case]) {
+    let Some(((base_name, base), others)) = systems.split_first() else { return };
+    for (name, system) in others {
+        // A file of orders may have some of the tasks only.
+        let ranked = cases.iter().filter(|case| !system.order(case).is_empty());
+        let (same, different): (Vec<_>, Vec<_>) =
+            ranked.partition(|case| system.first_twenty(case) == base.first_twenty(case));
+        let (n_same, n) = (same.len(), same.len() + different.len());
+        println!("{name}: the first twenty files of {base_name} for {n_same} of {n} tasks");
+        for case in different {
+            println!("  not for {} {}", case.repo, &case.commit[..10]);
+        }
+    }
 }
 
 /// Prints `subjects.jsonl` anew from the clones.

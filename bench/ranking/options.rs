@@ -20,13 +20,14 @@ CLONES is a folder of git clones (bare or not) named owner/name, owner+name/repo
   --set seed|other|all             subjects of which repositories (default all)
   --repos owner/name,…             only these
   --per-repo N                     at most N tasks of a repository
-  --systems A;B;…                  what is compared (default first;product), the first one being the baseline: first, product,
-                                   product:weight=number,… or a JSONL file of {commit, files}
+  --systems A;B;…                  what is compared (default first;product), the first one being the baseline: first, recipe,
+                                   product, product:weight=number,… or a JSONL file of {commit, files}
   --extensions product|published   which files are ranked (default product)
   --max-bytes N                    largest file ranked (default the product's)
   --by-repository                  a table by repository
   --misses                         the right files that the last system does not have among its first ten, with their places
   --print-tasks, --print-orders    JSON lines instead of tables: the tasks; the first twenty files of the last system
+  --agreement                      how many tasks' first twenty files are the first system's, in the same order
   --tune                           choose weights by coordinate ascent on these tasks, starting from the product's
   --mine                           print subjects.jsonl anew
   --verbose                        name every repository when it has been read
@@ -43,6 +44,7 @@ pub struct Options {
     pub misses: bool,
     pub print_tasks: bool,
     pub print_orders: bool,
+    pub agreement: bool,
     pub tune: bool,
     pub mine: bool,
     pub verbose: bool,
@@ -74,6 +76,7 @@ impl Options {
                 Long("misses") => options.misses = true,
                 Long("print-tasks") => options.print_tasks = true,
                 Long("print-orders") => options.print_orders = true,
+                Long("agreement") => options.agreement = true,
                 Long("tune") => options.tune = true,
                 Long("mine") => options.mine = true,
                 Long("verbose") => options.verbose = true,
@@ -107,6 +110,7 @@ impl Options {
             misses: false,
             print_tasks: false,
             print_orders: false,
+            agreement: false,
             tune: false,
             mine: false,
             verbose: false,

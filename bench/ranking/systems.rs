@@ -1,4 +1,5 @@
-//! What is compared: the product with some weights, the first context-packer's BM25, or orders made elsewhere.
+//! What is compared: the product with some weights, the first context-packer's BM25, the published recipe, or orders made
+//! elsewhere.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use context_packer::core::rank::{self, Weights};
 use serde::Deserialize;
 
-use crate::cases::Case;
+use crate::cases::{Case, Yardsticks};
 use crate::measure::{self, Place};
 use crate::tasks;
 
@@ -16,6 +17,8 @@ use crate::tasks;
 pub enum System {
     /// The first context-packer.
     First,
+    /// The published recipe.
+    Recipe,
     /// Ours.
     Ours(Box<Weights>),
     /// Paths per commit, best first.
@@ -30,11 +33,12 @@ struct Given {
 }
 
 impl System {
-    /// Reads `first`, `product`, `product:history=1.2,path=1`, or a JSONL file of `{"commit": …, "files": […]}`.
+    /// Reads `first`, `recipe`, `product`, `product:history=1.2,path=1`, or a JSONL file of `{"commit": …, "files": […]}`.
     pub fn parse(name: &str) -> Result<System> {
         let (base, changes) = name.split_once(':').unwrap_or((name, ""));
         let mut weights = match base {
             "first" => return Ok(System::First),
+            "recipe" => return Ok(System::Recipe),
             "product" => Weights::default(),
             path => {
                 let given: Vec<Given> = tasks::read_lines(Path::new(path))?;
@@ -53,11 +57,20 @@ impl System {
         Ok(System::Ours(Box::new(weights)))
     }
 
+    /// What the cases must be ranked by beforehand.
+    pub fn yardsticks<'a>(systems: impl Iterator<Item = &'a System> + Clone) -> Yardsticks {
+        Yardsticks {
+            first: systems.clone().any(|system| matches!(system, System::First)),
+            recipe: systems.clone().any(|system| matches!(system, System::Recipe)),
+        }
+    }
+
     /// All documents in order.
     pub fn order(&self, case: &Case) -> Vec<Vec<u8>> {
         let path = |document: u32| case.corpus.documents[document as usize].path.clone();
         match self {
-            System::First => case.first.rank().into_iter().map(path).collect(),
+            System::First => case.first.iter().copied().map(path).collect(),
+            System::Recipe => case.recipe.iter().copied().map(path).collect(),
             System::Ours(weights) => {
                 let ranking = rank::rank(&case.query, &case.corpus, &case.history, weights);
                 ranking.candidates.into_iter().map(|c| path(c.document)).collect()
@@ -67,6 +80,10 @@ impl System {
                 files.iter().map(|file| file.as_bytes().to_vec()).collect()
             }
         }
+    }
+
+    pub fn first_twenty(&self, case: &Case) -> Vec<Vec<u8>> {
+        self.order(case).into_iter().take(20).collect()
     }
 
     /// The places of the right files of every case, cases side by side.
