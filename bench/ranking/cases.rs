@@ -1,6 +1,6 @@
 //! Tasks made ready to rank: the project as it stood at the parent, counted for the task, and its past.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use context_packer::core::query::{self, Query};
 use context_packer::project::files::Extensions;
 use context_packer::project::history;
 
-use crate::clones::{self, TreeFile};
+use crate::clones::{self, Change, TreeFile};
 use crate::mine;
 use crate::tasks::{Task, Tasks};
 use crate::{first_bm25, recipe};
@@ -102,21 +102,7 @@ fn load_repository(
             .iter()
             .find(|change| change.commit.starts_with(&task.commit))
             .with_context(|| format!("{repo} has no commit {}", task.commit))?;
-        let parent =
-            change.parent.clone().with_context(|| format!("{} has no parent", task.commit))?;
-        let text = task.prompt.clone().unwrap_or_else(|| mine::task(&change.subject));
-        let mut files = clones::tree(&git_dir, &parent)?;
-        files.retain(|f| f.bytes <= candidates.max_bytes && candidates.extensions.contain(&f.path));
-        let query = query::query(&text);
-        let answer = mine::answer(change);
-        outlines.push(Outline {
-            commit: change.commit.clone(),
-            parent,
-            text,
-            answer,
-            query,
-            files,
-        });
+        outlines.push(outline(&git_dir, task, change, candidates)?);
     }
     let (corpora, words) = count(&git_dir, &outlines, yardsticks)?;
     let cases = outlines.into_iter().zip(corpora).map(|(outline, corpus)| {
@@ -151,6 +137,20 @@ struct Outline {
     files: Vec<TreeFile>,
 }
 
+fn outline(
+    git_dir: &Path,
+    task: &Task,
+    change: &Change,
+    candidates: &Candidates,
+) -> Result<Outline> {
+    let parent = change.parent.clone().with_context(|| format!("{} has no parent", task.commit))?;
+    let text = task.prompt.clone().unwrap_or_else(|| mine::task(&change.subject));
+    let mut files = clones::tree(git_dir, &parent)?;
+    files.retain(|f| f.bytes <= candidates.max_bytes && candidates.extensions.contain(&f.path));
+    let (query, answer) = (query::query(&text), mine::answer(change));
+    Ok(Outline { commit: change.commit.clone(), parent, text, answer, query, files })
+}
+
 /// What the yardsticks read of a repository's files, by blob; empty for one not asked for.
 #[derive(Default)]
 struct Words {
@@ -172,20 +172,13 @@ fn count(
     outlines: &[Outline],
     yardsticks: Yardsticks,
 ) -> Result<(Vec<Corpus>, Words)> {
-    let mut uses: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
-    let mut blobs: Vec<&str> = Vec::new();
-    for (task, outline) in outlines.iter().enumerate() {
-        for (file, TreeFile { blob, .. }) in outline.files.iter().enumerate() {
-            let uses = uses.entry(blob).or_default();
-            if uses.is_empty() {
-                blobs.push(blob);
-            }
-            uses.push((task, file));
-        }
-    }
+    let uses = uses(outlines);
+    let blobs: Vec<&str> = uses.keys().copied().collect();
     let matchers: Vec<Matcher<'_>> = outlines.iter().map(|o| Matcher::new(&o.query)).collect();
     let mut counts: Vec<Vec<Option<Counts>>> =
         outlines.iter().map(|o| vec![None; o.files.len()]).collect();
+    let texts = || outlines.iter().map(|o| o.text.as_str());
+    let (of_first, of_recipe) = (first_bm25::asked(texts()), recipe::asked(texts()));
     let (mut words, mut scratch) = (Words::default(), Scratch::default());
     clones::read_blobs(git_dir, &blobs, |at, bytes| {
         if corpus::kind(bytes) == Kind::Binary {
@@ -195,20 +188,34 @@ fn count(
             counts[task][file] = Some(matchers[task].count(bytes, &mut scratch));
         }
         if yardsticks.first {
-            words.first.insert(blobs[at].to_owned(), first_bm25::Words::of(bytes));
+            words.first.insert(blobs[at].to_owned(), first_bm25::Words::of(bytes, &of_first));
         }
         if yardsticks.recipe {
-            words.recipe.insert(blobs[at].to_owned(), recipe::Words::of(bytes));
+            words.recipe.insert(blobs[at].to_owned(), recipe::Words::of(bytes, &of_recipe));
         }
     })?;
-    let corpora = outlines.iter().zip(counts).map(|(outline, counts)| {
-        let mut corpus = Corpus::new(&outline.query);
-        for (file, counts) in outline.files.iter().zip(counts) {
-            if let Some(counts) = counts {
-                corpus.push(file.path.clone(), &counts);
-            }
-        }
-        corpus
-    });
+    let corpora = outlines.iter().zip(counts).map(|(outline, counts)| corpus(outline, counts));
     Ok((corpora.collect(), words))
+}
+
+/// Every blob, with the tasks and the files of theirs that it is.
+fn uses(outlines: &[Outline]) -> BTreeMap<&str, Vec<(usize, usize)>> {
+    let mut uses: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
+    for (task, outline) in outlines.iter().enumerate() {
+        for (file, TreeFile { blob, .. }) in outline.files.iter().enumerate() {
+            uses.entry(blob).or_default().push((task, file));
+        }
+    }
+    uses
+}
+
+/// The files that could be read.
+fn corpus(outline: &Outline, counts: Vec<Option<Counts>>) -> Corpus {
+    let mut documents = Corpus::new(&outline.query);
+    for (file, counts) in outline.files.iter().zip(counts) {
+        if let Some(counts) = counts {
+            documents.push(file.path.clone(), &counts);
+        }
+    }
+    documents
 }

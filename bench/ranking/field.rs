@@ -1,8 +1,11 @@
 //! What the yardsticks share: words counted, and BM25 over the counts, plain and slow.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use context_packer::core::bm25::idf;
+
+/// The words that any task of a repository asks for: no other need be kept of its files.
+pub type Asked = HashSet<Vec<u8>>;
 
 /// How often each word occurs in a text.
 pub type Tally = HashMap<Vec<u8>, u32>;
@@ -28,15 +31,16 @@ pub fn distinct(words: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
 }
 
 /// The terms in every document's tally.
-pub fn postings<'a>(
-    terms: &[Vec<u8>],
-    tallies: impl Iterator<Item = &'a Tally> + Clone,
-) -> Postings {
-    let of_term = |term| {
-        let counts = tallies.clone().map(|tally| tally.get(term)).enumerate();
-        counts.filter_map(|(document, count)| Some((document, f64::from(*count?)))).collect()
-    };
-    terms.iter().map(of_term).collect()
+pub fn postings<'a>(terms: &[Vec<u8>], tallies: impl Iterator<Item = &'a Tally>) -> Postings {
+    let mut postings = vec![Vec::new(); terms.len()];
+    for (document, tally) in tallies.enumerate() {
+        for (list, term) in postings.iter_mut().zip(terms) {
+            if let Some(&count) = tally.get(term) {
+                list.push((document, f64::from(count)));
+            }
+        }
+    }
+    postings
 }
 
 /// What the lengths of documents do to saturation, which `b` sets.

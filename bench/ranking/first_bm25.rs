@@ -3,20 +3,26 @@
 
 use context_packer::core::tokenize;
 
-use crate::field::{Tally, bm25, distinct, norms, order, tally};
+use crate::field::{Asked, Tally, bm25, distinct, norms, order, tally};
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// What a text holds, whatever is asked.
+/// What a text holds of the words asked for.
 pub struct Words {
     length: u32,
     words: Tally,
 }
 
+/// The words that tasks ask for.
+pub fn asked<'a>(tasks: impl Iterator<Item = &'a str>) -> Asked {
+    tasks.flat_map(|task| words(task.as_bytes())).collect()
+}
+
 impl Words {
-    pub fn of(text: &[u8]) -> Words {
-        Words { length: words(text).count() as u32, words: tally(words(text)) }
+    pub fn of(text: &[u8], asked: &Asked) -> Words {
+        let found = tally(words(text).filter(|word| asked.contains(word)));
+        Words { length: words(text).count() as u32, words: found }
     }
 }
 
@@ -27,7 +33,8 @@ fn words(text: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
 /// Documents with a score, best first, ties by path.
 pub fn rank(task: &str, documents: &[(&[u8], &Words)]) -> Vec<u32> {
     let terms = distinct(words(task.as_bytes()));
-    let paths: Vec<Words> = documents.iter().map(|(path, _)| Words::of(path)).collect();
+    let asked = terms.iter().cloned().collect();
+    let paths: Vec<Words> = documents.iter().map(|(path, _)| Words::of(path, &asked)).collect();
     let both = || documents.iter().map(|(_, text)| *text).zip(&paths);
     let norms = norms(B, both().map(|(t, p)| f64::from(t.length + p.length)).collect());
     let of_term = |term: &Vec<u8>| {

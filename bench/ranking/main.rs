@@ -45,7 +45,7 @@ fn run(options: &Options) -> Result<()> {
     for name in &options.systems {
         systems.push((name.as_str(), System::parse(name)?));
     }
-    let yardsticks = System::yardsticks(systems.iter().map(|(_, system)| system));
+    let yardsticks = System::yardsticks(&systems);
     let mut groups = Vec::new();
     for source in &options.tasks {
         let tasks = select(options, source)?;

@@ -13,8 +13,9 @@ use context_packer::core::history::History;
 use context_packer::core::tokenize;
 use regex::bytes::Regex;
 
-use crate::field::{Postings, Tally, bm25, distinct, norms, order, postings, tally};
+use crate::field::{Asked, Postings, Tally, bm25, distinct, norms, order, postings, tally};
 
+/// Words that say little about which file is meant.
 const STOP_WORDS: &str = "a an the of to in on for and or with without by from at as is are be been it its \
     this that these those into when if not no do does can could should would will may so than then there \
     their them they we you i my our your all any some more most only also but via per up out off over under \
@@ -55,20 +56,8 @@ const CHURN: f64 = 0.05;
 const RECENCY_HALF: f64 = 10.0;
 
 /// Parts of a path, between `/`, `_`, `.` and `-`, that make it a test.
-const TEST_PARTS: &[&str] = &[
-    "test",
-    "tests",
-    "spec",
-    "specs",
-    "testing",
-    "testdata",
-    "benchmark",
-    "benchmarks",
-    "bench",
-    "example",
-    "examples",
-    "e2e",
-];
+const TEST_PARTS: &str =
+    "test tests spec specs testing testdata benchmark benchmarks bench example examples e2e";
 
 /// Largest share of the best score lent to companions, and how many documents lend.
 const COCHANGE: f64 = 0.3;
@@ -87,7 +76,7 @@ static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"\b(?:{keywords})\s+(?:\([^)]*\)\s*)?([A-Za-z_][A-Za-z0-9_]*)")).ok()
 });
 
-/// What a text holds, whatever is asked.
+/// What a text holds of the words asked for.
 pub struct Words {
     /// In sub-words.
     length: u32,
@@ -100,16 +89,23 @@ pub struct Words {
 }
 
 impl Words {
-    pub fn of(text: &[u8]) -> Words {
+    pub fn of(text: &[u8], asked: &Asked) -> Words {
+        let is_asked = |word: &Vec<u8>| asked.contains(word);
         let defined = DEFINITION.iter().flat_map(|pattern| pattern.captures_iter(text));
         let defined = defined.filter_map(|captures| captures.get(1)).map(|name| name.as_bytes());
+        let identifiers = identifiers(text).into_iter().map(<[u8]>::to_ascii_lowercase);
         Words {
             length: tokenize::words(text).count() as u32,
-            body: tally(stems(text)),
-            definitions: tally(defined.flat_map(stems)),
-            identifiers: tally(identifiers(text).into_iter().map(<[u8]>::to_ascii_lowercase)),
+            body: tally(stems(text).filter(is_asked)),
+            definitions: tally(defined.flat_map(stems).filter(is_asked)),
+            identifiers: tally(identifiers.filter(is_asked)),
         }
     }
+}
+
+/// The words that tasks ask for.
+pub fn asked<'a>(tasks: impl Iterator<Item = &'a str>) -> Asked {
+    tasks.map(str::as_bytes).flat_map(|task| stems(task).chain(names(task))).collect()
 }
 
 fn stems(text: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
@@ -122,12 +118,21 @@ fn identifiers(text: &[u8]) -> Vec<&[u8]> {
     identifiers
 }
 
+/// The identifiers that a task names: those of two or more sub-words, lower-case. A document may write them as one.
+fn names(task: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let compounds = identifiers(task).into_iter().filter(|name| tokenize::is_compound(name));
+    compounds.map(<[u8]>::to_ascii_lowercase)
+}
+
+/// A path and what its file holds; sorted by path.
+pub type Document<'a> = (&'a [u8], &'a Words);
+
 /// A task as the recipe reads it.
 struct Task {
     /// Distinct stems, and what each weighs.
     terms: Vec<Vec<u8>>,
     weights: Vec<f64>,
-    /// Distinct whole identifiers of two or more sub-words, lower-case; a document may write them as one.
+    /// Distinct [`names`].
     names: Vec<Vec<u8>>,
     /// How far the past counts, up to 1.
     calm: f64,
@@ -138,13 +143,11 @@ impl Task {
         let stop: Vec<_> = stems(STOP_WORDS.as_bytes()).collect();
         let terms = distinct(stems(text.as_bytes()));
         let weight = |term| if stop.contains(term) { STOP } else { 1.0 };
-        let names =
-            identifiers(text.as_bytes()).into_iter().filter(|name| tokenize::is_compound(name));
         let n_content = terms.iter().filter(|term| !stop.contains(term)).count();
         Task {
             weights: terms.iter().map(weight).collect(),
             terms,
-            names: distinct(names.map(<[u8]>::to_ascii_lowercase)),
+            names: distinct(names(text.as_bytes())),
             calm: (LONG_TASK / n_content.max(1) as f64).min(1.0),
         }
     }
@@ -175,11 +178,10 @@ impl Past {
                 continue;
             }
             let subject = tally(stems(&commit.subject));
-            for (_, sums) in
-                terms.iter().zip(&mut subjects).filter(|(t, _)| subject.contains_key(*t))
-            {
-                for document in documents() {
-                    *sums.entry(document).or_default() += 1.0 / (commit.n_files as f64).sqrt();
+            let share = 1.0 / (commit.n_files as f64).sqrt();
+            for (term, sums) in terms.iter().zip(&mut subjects) {
+                if subject.contains_key(term) {
+                    documents().for_each(|document| *sums.entry(document).or_default() += share);
                 }
             }
         }
@@ -189,11 +191,11 @@ impl Past {
 }
 
 /// Every document, best first, ties by path: the recipe pads with those that nothing speaks for.
-pub fn rank(task: &str, documents: &[(&[u8], &Words)], history: &History) -> Vec<u32> {
+pub fn rank(task: &str, documents: &[Document<'_>], history: &History) -> Vec<u32> {
     order(&scores(task, documents, history))
 }
 
-fn scores(task: &str, documents: &[(&[u8], &Words)], history: &History) -> Vec<f64> {
+fn scores(task: &str, documents: &[Document<'_>], history: &History) -> Vec<f64> {
     let task = Task::read(task);
     let past = Past::read(history, &task.terms, documents.len());
     let mut scores = add_fields(&task, documents, &past);
@@ -203,7 +205,7 @@ fn scores(task: &str, documents: &[(&[u8], &Words)], history: &History) -> Vec<f
 }
 
 /// The fields' BM25, and what covering the task makes of it.
-fn add_fields(task: &Task, documents: &[(&[u8], &Words)], past: &Past) -> Vec<f64> {
+fn add_fields(task: &Task, documents: &[Document<'_>], past: &Past) -> Vec<f64> {
     let words = || documents.iter().map(|(_, words)| *words);
     let paths: Vec<Tally> = documents.iter().map(|(path, _)| tally(stems(path))).collect();
     let basenames: Vec<Tally> =
@@ -253,7 +255,7 @@ fn reward_coverage(task: &Task, body: &Postings, path: &Postings, scores: &mut [
 }
 
 /// Tests, and files changed lately or often: shares of the best score.
-fn add_priors(calm: f64, documents: &[(&[u8], &Words)], past: &Past, scores: &mut [f64]) {
+fn add_priors(calm: f64, documents: &[Document<'_>], past: &Past, scores: &mut [f64]) {
     let top = or_one(scores.iter().copied().fold(0.0, f64::max));
     let most = or_one(past.touched.iter().copied().fold(0.0, f64::max).ln_1p());
     for (d, (path, _)) in documents.iter().enumerate() {
@@ -266,7 +268,7 @@ fn add_priors(calm: f64, documents: &[(&[u8], &Words)], past: &Past, scores: &mu
 
 fn is_test(path: &[u8]) -> bool {
     let mut parts = path.split(|b| b"/_.-".contains(b));
-    parts.any(|part| TEST_PARTS.iter().any(|test| part.eq_ignore_ascii_case(test.as_bytes())))
+    parts.any(|part| TEST_PARTS.split(' ').any(|test| part.eq_ignore_ascii_case(test.as_bytes())))
 }
 
 fn or_one(value: f64) -> f64 {
@@ -298,9 +300,10 @@ fn companions(history: &History, document: u32) -> (u32, BTreeMap<u32, u32>) {
             continue;
         }
         times += 1;
-        for &other in commit.documents.iter().filter(|_| TOGETHER.contains(&commit.documents.len()))
-        {
-            *together.entry(other).or_default() += u32::from(other != document);
+        if TOGETHER.contains(&commit.documents.len()) {
+            for &other in commit.documents.iter().filter(|&&other| other != document) {
+                *together.entry(other).or_default() += 1;
+            }
         }
     }
     (times, together)
@@ -313,9 +316,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(got: &[f64], expected: [f64; 3]) {
+    fn check(got: &[f64], expected: &[f64]) {
         let is_close = |(got, expected): (&f64, &f64)| (got - expected).abs() < 1e-12;
-        assert!(got.iter().zip(&expected).all(is_close), "{got:?} is not {expected:?}");
+        assert!(got.iter().zip(expected).all(is_close), "{got:?} is not {expected:?}");
     }
 
     fn commit(subject: &str, documents: &[u32], n_files: usize) -> Commit {
@@ -326,11 +329,12 @@ mod tests {
     /// has, *get* in one, *page* in two; the name get_page in one.
     #[test]
     fn scores_by_hand() {
-        let texts = ["fn get_page() {}", "page page x", "let x y"].map(|t| Words::of(t.as_bytes()));
+        let asked = asked(["fix get_page"].into_iter());
+        let texts = ["fn get_page() {}", "page page x", "let x y"];
+        let texts = texts.map(|text| Words::of(text.as_bytes(), &asked));
         let paths: [&[u8]; 3] = [b"a/page.rs", b"b/test.rs", b"c.rs"];
         let documents: Vec<_> = paths.into_iter().zip(&texts).collect();
-        let rank_with =
-            |commits: Vec<Commit>| scores("fix get_page", &documents, &History { commits });
+        let with = |commits: Vec<Commit>| scores("fix get_page", &documents, &History { commits });
 
         let [in_none, in_one, in_two] = [8.0f64.ln(), (8.0f64 / 3.0).ln(), 1.6f64.ln()];
         let all = 0.1 * in_none + in_one + in_two;
@@ -339,7 +343,7 @@ mod tests {
         let first = (in_one + in_two) + (1.25 + 0.15) * in_one + 0.1 * 2.0 * in_one + 1.2 * in_one;
         let second = in_two * 2.0 * 2.2 / 3.2 * coverage[1];
         let top = first * coverage[0];
-        check(&rank_with(vec![]), [top, second - 0.05 * top, 0.0]);
+        check(&with(vec![]), &[top, second - 0.05 * top, 0.0]);
 
         // Touched 3, 0 and 2 times; the length of a past is that and one, 8/3 on average.
         let twice = || commit("tidy", &[0, 2], 4);
@@ -350,14 +354,14 @@ mod tests {
         // The first lends 2 of (3 + 2), the third 2 of (2 + 2) of its own strength.
         let lent = [0.5 * (third / best).powi(2), 2.0 / 5.0];
         check(
-            &rank_with(vec![commit("get it", &[0], 1), twice(), twice()]),
-            [best + 0.3 * best * lent[0], second - 0.05 * top, third + 0.3 * best * lent[1]],
+            &with(vec![commit("get it", &[0], 1), twice(), twice()]),
+            &[best + 0.3 * best * lent[0], second - 0.05 * top, third + 0.3 * best * lent[1]],
         );
     }
 
     #[test]
     fn a_long_task_trusts_the_past_less() {
         let calm = |task: &str| Task::read(task).calm;
-        assert_eq!([calm("fix the parser"), calm("b c d e f g h j k l m n o p q r")], [1.0, 0.5]);
+        check(&[calm("fix the parser"), calm("b c d e f g h j k l m n o p q r")], &[1.0, 0.5]);
     }
 }

@@ -57,11 +57,11 @@ impl System {
         Ok(System::Ours(Box::new(weights)))
     }
 
-    /// What the cases must be ranked by beforehand.
-    pub fn yardsticks<'a>(systems: impl Iterator<Item = &'a System> + Clone) -> Yardsticks {
+    /// The yardsticks among systems.
+    pub fn yardsticks(systems: &[(&str, System)]) -> Yardsticks {
         Yardsticks {
-            first: systems.clone().any(|system| matches!(system, System::First)),
-            recipe: systems.clone().any(|system| matches!(system, System::Recipe)),
+            first: systems.iter().any(|(_, system)| matches!(system, System::First)),
+            recipe: systems.iter().any(|(_, system)| matches!(system, System::Recipe)),
         }
     }
 
