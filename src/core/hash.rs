@@ -16,6 +16,9 @@ pub(crate) struct FxHasher(u64);
 /// The multiplier of rustc-hash 1.x.
 const FX_MULTIPLIER: u64 = 0x51_7c_c1_b7_27_22_0a_95;
 
+/// That of rustc-hash 2.x.
+const FINISH_ROTATION: u32 = 26;
+
 impl FxHasher {
     #[inline]
     fn add(&mut self, word: u64) {
@@ -57,7 +60,8 @@ impl Hasher for FxHasher {
         self.add(word as u64);
     }
 
+    /// The low bits choose the place in a map, and only the high bits of a product depend on all of its factor.
     fn finish(&self) -> u64 {
-        self.0
+        self.0.rotate_left(FINISH_ROTATION)
     }
 }

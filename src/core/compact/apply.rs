@@ -3,6 +3,7 @@
 //! An edit never touches a text of the person or the model, and a result only loses lines. What would not get
 //! smaller stays as it was.
 
+use super::line::lines;
 use super::mark::{self, Note};
 use super::pair::{Pair, Pairing};
 use super::plan::{Kept, Outcome, Plan};
@@ -63,7 +64,7 @@ fn excerpt(
     archived: Option<&str>,
 ) -> String {
     let text: &str = &pair.result.text;
-    let lines: Vec<&str> = text.split('\n').collect();
+    let lines: Vec<&str> = lines(text).collect();
     let kept_chars = kept.iter().map(|k| k.chars).sum();
     let is_error = pair.result.is_error;
     let said = Note { reason, kept_chars, chars: char_count(text), is_error, archived };
@@ -87,6 +88,9 @@ fn excerpt(
 
 /// The first characters of a line; never half of one.
 fn first_chars(line: &str, chars: usize) -> &str {
+    if line.len() <= chars || char_count(line) <= chars {
+        return line;
+    }
     line.char_indices().nth(chars).map_or(line, |(end, _)| &line[..end])
 }
 

@@ -1,7 +1,9 @@
 //! Numbers for tokens and lines: every distinctive token and every different line of a transcript gets a small integer, so
 //! that sets are arrays.
 
-use super::line::without_number;
+use std::ops::Range;
+
+use super::line::{lines, without_number};
 use super::token::{Kind, each_token};
 use crate::core::hash::FxMap;
 
@@ -19,7 +21,7 @@ pub(super) struct Lexicon<'t> {
 }
 
 impl<'t> Lexicon<'t> {
-    pub(super) fn id(&mut self, token: &'t str) -> u32 {
+    fn id(&mut self, token: &'t str) -> u32 {
         let next = self.ids.len() as u32;
         let id = *self.ids.entry(token).or_insert(next);
         if id == next {
@@ -39,44 +41,70 @@ impl<'t> Lexicon<'t> {
         self.line_ids.len()
     }
 
-    /// The tokens of a text, line by line, without those that a line repeats.
-    pub(super) fn lines(&mut self, text: &'t str, is_result: bool) -> Lines<'t> {
-        let mut lines = Lines::default();
-        for line in text.split('\n') {
+    /// Appends the lines of a text, each with its tokens but without those that it repeats; where they are.
+    pub(super) fn read(
+        &mut self,
+        text: &'t str,
+        is_result: bool,
+        all: &mut Lines<'t>,
+    ) -> Range<usize> {
+        let first = all.len();
+        for line in lines(text) {
             self.line += 1;
             let bare = if is_result { without_number(line) } else { line };
             each_token(bare, |token| {
                 let id = self.id(token);
                 if self.last_line[id as usize] != self.line {
                     self.last_line[id as usize] = self.line;
-                    lines.tokens.push(id);
+                    all.tokens.push(id);
                 }
             });
             let next = self.line_ids.len() as u32;
-            lines.ids.push(*self.line_ids.entry(bare.trim()).or_insert(next));
-            lines.lines.push(line);
-            lines.ends.push(lines.tokens.len() as u32);
+            all.ids.push(*self.line_ids.entry(bare.trim()).or_insert(next));
+            all.texts.push(line);
+            all.ends.push(all.tokens.len() as u32);
         }
-        lines
+        first..all.len()
     }
 }
 
-/// A text as lines with their tokens.
+/// Lines with their tokens.
 #[derive(Debug, Default)]
 pub(super) struct Lines<'t> {
-    /// The lines, without line feeds; at least one.
-    pub(super) lines: Vec<&'t str>,
+    /// The lines, without line feeds.
+    pub(super) texts: Vec<&'t str>,
     /// The number of each line: lines that differ only in their number and indentation have the same.
     pub(super) ids: Vec<u32>,
+    /// For each line, how many tokens it and those before it have.
     ends: Vec<u32>,
     /// The tokens of all lines, in order.
-    pub(super) tokens: Vec<u32>,
+    tokens: Vec<u32>,
 }
 
 impl Lines<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
     /// The distinct tokens of a line.
     pub(super) fn tokens_of(&self, line: usize) -> &[u32] {
-        let start = if line == 0 { 0 } else { self.ends[line - 1] };
-        &self.tokens[start as usize..self.ends[line] as usize]
+        &self.tokens[self.tokens_before(line)..self.tokens_before(line + 1)]
+    }
+
+    /// The tokens from a line on.
+    pub(super) fn tokens_from(&self, line: usize) -> &[u32] {
+        &self.tokens[self.tokens_before(line)..]
+    }
+
+    /// Forgets the lines from one on.
+    pub(super) fn truncate(&mut self, line: usize) {
+        self.tokens.truncate(self.tokens_before(line));
+        self.texts.truncate(line);
+        self.ids.truncate(line);
+        self.ends.truncate(line);
+    }
+
+    fn tokens_before(&self, line: usize) -> usize {
+        line.checked_sub(1).map_or(0, |last| self.ends[last] as usize)
     }
 }

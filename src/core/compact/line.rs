@@ -2,15 +2,29 @@
 
 use super::token::is_word;
 
+/// The lines of a text, without line feeds; at least one. As `split('\n')`, at the speed of a vector search.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut start = 0;
+    memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).map(move |end| {
+        let line = &text[start..end];
+        start = end + 1;
+        line
+    })
+}
+
 /// The line without the number that Claude Code's Read tool puts before it (`   12→` or `12⇥`).
 #[must_use]
 pub fn without_number(line: &str) -> &str {
-    let digits = line.trim_start();
-    let rest = digits.trim_start_matches(|c: char| c.is_numeric());
-    if rest.len() == digits.len() {
-        return line;
+    let after = |start: usize, is: fn(&u8) -> bool| {
+        start + line.as_bytes()[start..].iter().take_while(|b| is(b)).count()
+    };
+    let spaces = after(0, |&b| b == b' ');
+    let digits = after(spaces, u8::is_ascii_digit);
+    let rest = &line[digits..];
+    match rest.strip_prefix('→').or_else(|| rest.strip_prefix('\t')) {
+        Some(bare) if digits > spaces => bare,
+        _ => line,
     }
-    rest.strip_prefix('→').or_else(|| rest.strip_prefix('\t')).unwrap_or(line)
 }
 
 /// Words that name a failure, in lower case; longest 9 letters.

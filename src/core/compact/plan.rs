@@ -1,6 +1,6 @@
 //! The plan: for every paired call, what becomes of it and why. Plain data, made by the policies, read by `apply`.
 
-use super::line::names_failure;
+use super::line::{lines, names_failure};
 use super::pair::Pair;
 use super::transcript::char_count;
 
@@ -136,7 +136,7 @@ impl Decision {
 pub fn head(text: &str, limit_chars: usize) -> Vec<Kept> {
     let mut start = 0;
     let mut kept = Vec::new();
-    for (line, content) in text.split('\n').enumerate() {
+    for (line, content) in lines(text).enumerate() {
         if start >= limit_chars {
             break;
         }
@@ -151,7 +151,7 @@ pub fn head(text: &str, limit_chars: usize) -> Vec<Kept> {
 #[must_use]
 pub fn reports_failure(pair: &Pair<'_, '_>) -> bool {
     pair.result.is_error
-        || (is_tool(pair, &["Bash", "bash"]) && pair.result.text.split('\n').any(names_failure))
+        || (is_tool(pair, &["Bash", "bash"]) && lines(&pair.result.text).any(names_failure))
 }
 
 /// Whether the call's tool has one of these names.

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::line::lines;
 use super::pair::Pair;
 use super::plan::{Decision, Reason, head, is_tool};
 use super::transcript::{Call, Value, char_count};
@@ -51,7 +52,7 @@ fn superseded_reads(pairs: &[Pair<'_, '_>], touch: &mut impl FnMut(usize, Reason
             continue;
         }
         let (first, asked_end) = lines_read(pair.call);
-        let end = asked_end.min(first + result.text.split('\n').count() as f64);
+        let end = asked_end.min(first + lines(&result.text).count() as f64);
         let reads = later.entry(pair.call.path()).or_default();
         if reads.iter().any(|&(start, stop)| start <= first.max(1.0) && end <= stop) {
             touch(i, Reason::Superseded, 0);

@@ -3,7 +3,7 @@
 //! Value of a line = prior × (worth + worth of the tokens that nothing kept so far holds) × contiguity / (length + overhead).
 //! A line that stands word for word in what is kept is worth a fraction of that. The lines and tokens of texts, calls and untouched results count as kept from the start, so lines are spent on what nothing
 //! else preserves. Values fall as tokens get kept: the heap is lazy, and a value is brought up to date when it
-//! reaches the top. It rises only beside a line just kept, which enters the heap again. Ties: transcript order.
+//! reaches the top. It rises only beside a line just kept, and then the line enters the heap again. Ties: transcript order.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -114,7 +114,7 @@ fn decisions(
 ) -> Vec<Option<Decision>> {
     let mut decisions = decided.to_vec();
     for candidate in &facts.candidates {
-        let range = candidate.range();
+        let range = candidate.range.clone();
         let kept: Vec<Kept> = range
             .clone()
             .filter(|&line| taken[line])
@@ -141,7 +141,7 @@ fn gaps(taken: &[bool]) -> usize {
 /// Keeps the lines of gaps that are no longer than the line that would stand for them.
 fn fill_short_gaps(facts: &Facts<'_>, lines: &[LineWorth], taken: &mut [bool], gap: usize) {
     for candidate in &facts.candidates {
-        let range = candidate.range();
+        let range = candidate.range.clone();
         if !taken[range.clone()].contains(&true) {
             continue;
         }
@@ -172,6 +172,8 @@ struct Greedy<'s, 't> {
     /// By candidate: whether a line of it is kept.
     has_kept: Vec<bool>,
     heap: BinaryHeap<Entry>,
+    /// By line: its newest value in the heap, which has the line at this value or more.
+    queued: Vec<f64>,
     /// Characters of a gap line.
     gap: usize,
 }
@@ -216,9 +218,12 @@ impl<'s, 't> Greedy<'s, 't> {
             taken: vec![false; lines.len()],
             has_kept: vec![false; facts.candidates.len()],
             heap: BinaryHeap::new(),
+            queued: Vec::new(),
             gap,
         };
-        greedy.heap = (0..lines.len()).map(|line| greedy.entry(line)).collect();
+        let entries: Vec<Entry> = (0..lines.len()).map(|line| greedy.entry(line)).collect();
+        greedy.queued = entries.iter().map(|entry| entry.value).collect();
+        greedy.heap = entries.into();
         greedy
     }
 
@@ -230,7 +235,13 @@ impl<'s, 't> Greedy<'s, 't> {
         let LineWorth { prior, worth, id, .. } = self.lines[line];
         let repeated = if self.is_kept_line[id as usize] { self.weights.repeated } else { 1.0 };
         let is_new = |token: &&u32| !self.is_covered[**token as usize];
-        let new = self.tokens_of(line).iter().filter(is_new).take(self.weights.max_new_tokens);
+        let new = self
+            .facts
+            .lines
+            .tokens_of(line)
+            .iter()
+            .filter(is_new)
+            .take(self.weights.max_new_tokens);
         let new: f64 = new.map(|&token| self.token_worth[token as usize]).sum();
         let contiguity = self.contiguity[usize::from(self.kept_close[line].min(MAX_CLOSE))];
         let length = self.cost(line).max(1) as f64 + self.weights.overhead_chars;
@@ -243,18 +254,13 @@ impl<'s, 't> Greedy<'s, 't> {
         if self.gap == 0 {
             return chars;
         }
-        let range = self.facts.candidates[self.lines[line].candidate].range();
+        let range = self.facts.candidates[self.lines[line].candidate].range.clone();
         let is_edge = |side: Option<usize>| side.is_none_or(|side| self.taken[side]);
         let before = line.checked_sub(1).filter(|&before| before >= range.start);
         let after = Some(line + 1).filter(|&after| after < range.end);
         let sides = i64::from(!is_edge(before)) + i64::from(!is_edge(after));
         let is_first = !self.has_kept[self.lines[line].candidate];
         chars + self.gap as i64 * (sides - i64::from(!is_first))
-    }
-
-    fn tokens_of(&self, line: usize) -> &[u32] {
-        let candidate = &self.facts.candidates[self.lines[line].candidate];
-        candidate.lines.tokens_of(line - candidate.first)
     }
 
     /// Takes lines until the budget is spent; for each line whether it was taken.
@@ -269,7 +275,7 @@ impl<'s, 't> Greedy<'s, 't> {
             let now = self.entry(line);
             let cost = self.cost(line);
             if now.value < value - EPSILON && self.heap.peek().is_some_and(|top| now < *top) {
-                self.heap.push(now);
+                self.push(now);
             } else if cost <= left {
                 left -= cost;
                 self.keep(line);
@@ -280,15 +286,20 @@ impl<'s, 't> Greedy<'s, 't> {
         self.taken
     }
 
+    fn push(&mut self, entry: Entry) {
+        self.queued[entry.line] = entry.value;
+        self.heap.push(entry);
+    }
+
     fn keep(&mut self, line: usize) {
         self.taken[line] = true;
         self.is_kept_line[self.lines[line].id as usize] = true;
         self.has_kept[self.lines[line].candidate] = true;
         let candidate = &self.facts.candidates[self.lines[line].candidate];
-        for &token in candidate.lines.tokens_of(line - candidate.first) {
+        for &token in self.facts.lines.tokens_of(line) {
             self.is_covered[token as usize] = true;
         }
-        let range = candidate.range();
+        let range = candidate.range.clone();
         let close = self.weights.close_lines;
         for other in line.saturating_sub(close).max(range.start)..(line + close + 1).min(range.end)
         {
@@ -300,7 +311,9 @@ impl<'s, 't> Greedy<'s, 't> {
             self.kept_close[other] = self.kept_close[other].saturating_add(1);
             if rises {
                 let entry = self.entry(other);
-                self.heap.push(entry);
+                if entry.value > self.queued[other] {
+                    self.push(entry);
+                }
             }
         }
     }

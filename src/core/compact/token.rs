@@ -71,35 +71,41 @@ pub fn each_token<'t>(line: &'t str, mut found: impl FnMut(&'t str)) {
             at += 1;
             continue;
         }
-        let end = match token_end(line, at, &mut no_path_until) {
-            Some(end) => end,
-            None => {
-                at += char_len(bytes[at]);
-                continue;
+        at = match token_end(line, at, &mut no_path_until) {
+            Ok((end, is_path)) => {
+                let token = &line[at..end];
+                if is_distinctive(token, is_path) {
+                    found(token.trim_matches('.'));
+                }
+                end
             }
+            Err(next) => next,
         };
-        let token = &line[at..end];
-        if is_distinctive(token) {
-            found(token.trim_matches('.'));
-        }
-        at = end;
     }
 }
 
-/// The end of the token that starts here. A path wins over an identifier, an identifier over a hash.
-fn token_end(line: &str, at: usize, no_path_until: &mut usize) -> Option<usize> {
+/// The end of the token that starts here, and whether it is a path; or where the next may start. A path wins over an
+/// identifier, an identifier over a hash.
+fn token_end(line: &str, at: usize, no_path_until: &mut usize) -> Result<(usize, bool), usize> {
     let bytes = line.as_bytes();
-    if at >= *no_path_until {
+    let name = identifier_end(bytes, at);
+    let goes_on = |&byte: &u8| !byte.is_ascii() || is(byte, FOLDER) || byte == b'/';
+    if at >= *no_path_until && (name == at || bytes.get(name).is_some_and(goes_on)) {
         match path_end(line, at) {
-            Ok(end) => return Some(end),
+            Ok(end) => return Ok((end, true)),
             Err(until) => *no_path_until = until.max(at + 1),
         }
     }
-    let name = identifier_end(bytes, at);
-    if name - at >= MIN_IDENTIFIER && !bytes[at].is_ascii_digit() {
-        return Some(name);
+    let digits = bytes[at..name].iter().take_while(|b| b.is_ascii_digit()).count();
+    if digits == 0 && name - at >= MIN_IDENTIFIER {
+        return Ok((name, false));
     }
-    hash_end(line, at)
+    if let Some(end) = hash_end(line, at) {
+        return Ok((end, false));
+    }
+    // Digits may stand before a name; the rest of a name that is too short is none.
+    let skipped = if digits > 0 { digits } else { name - at };
+    Err(at + skipped.max(char_len(bytes[at])))
 }
 
 /// `(segment/)+ segment`: the end of the longest path from here, or up to where no path can start.
@@ -169,20 +175,21 @@ fn char_len(first: u8) -> usize {
     }
 }
 
-/// A path, a hash of seven, or a name of eight or more with an inner underscore, a digit or camel case.
-fn is_distinctive(token: &str) -> bool {
-    let chars = token.chars().count();
-    if token.contains('/') {
-        return chars >= MIN_PATH;
+/// A path, a hash of seven, or a name of eight or more with an inner underscore, a digit or camel case. What is no path is
+/// ASCII.
+fn is_distinctive(token: &str, is_path: bool) -> bool {
+    if is_path {
+        return token.chars().count() >= MIN_PATH;
     }
-    let has_digit = token.chars().any(char::is_numeric);
-    if chars < MIN_NAME {
-        let is_hex = token.bytes().all(|b| is(b, HEX));
-        let has_letter = token.bytes().any(|b| b.is_ascii_alphabetic());
-        return chars == *HASH.start() && is_hex && has_digit && has_letter;
+    let bytes = token.as_bytes();
+    let has_digit = bytes.iter().any(u8::is_ascii_digit);
+    if bytes.len() < MIN_NAME {
+        let is_hash = bytes.len() == *HASH.start() && bytes.iter().all(|&b| is(b, HEX));
+        return is_hash && has_digit && bytes.iter().any(u8::is_ascii_alphabetic);
     }
     let is_camel = |w: &[u8]| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase();
-    token.trim_matches('_').contains('_') || has_digit || token.as_bytes().windows(2).any(is_camel)
+    let is_joined = || token.trim_matches('_').bytes().any(|b| b == b'_');
+    has_digit || bytes.windows(2).any(is_camel) || is_joined()
 }
 
 #[cfg(test)]
@@ -204,6 +211,7 @@ mod tests {
         check("plain words only, sentences", &[]);
         check("commit 1a2b3c4 by 0123456 abcdef0", &["1a2b3c4", "abcdef0"]);
         check("9abcdef_gh", &["abcdef_gh"]);
+        check("12345678 v12345678", &["12345678", "v12345678"]);
         check("largé_name/ünï.rs", &["largé_name/ünï.rs"]);
     }
 
@@ -223,5 +231,6 @@ mod tests {
     fn long_runs_without_a_token_stay_linear() {
         let line = format!("{}/ {}", "-".repeat(200_000), "~/".repeat(100_000));
         check(&line, &[]);
+        check(&"7".repeat(200_000), &[]);
     }
 }

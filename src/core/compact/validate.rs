@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::apply::{Change, Edit};
+use super::line::lines;
 use super::mark;
 use super::pair::pair;
 use super::transcript::{Part, Place, Transcript};
@@ -78,8 +79,8 @@ const MAX_DOUBTS: usize = 16;
 /// Whether a cut result is its note, lines of the original in order, and gap lines that count what is missing
 /// between them. The last kept line may be the start of one.
 fn is_subsequence(old: &str, new: &str) -> bool {
-    let old: Vec<&str> = old.split('\n').collect();
-    let new: Vec<&str> = new.split('\n').skip(1).collect();
+    let old: Vec<&str> = lines(old).collect();
+    let new: Vec<&str> = lines(new).skip(1).collect();
     matches(&old, &new, MAX_DOUBTS)
 }
 

@@ -4,6 +4,7 @@
 //! with what depends on the lines already kept. No budget in here.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::lexicon::{Lexicon, Lines};
 use super::line::{is_definition, names_failure};
@@ -15,19 +16,11 @@ use super::weights::Weights;
 
 /// A result whose lines compete for the budget.
 #[derive(Debug)]
-pub(super) struct Candidate<'t> {
+pub(super) struct Candidate {
     /// Index of the pair.
     pub(super) pair: usize,
-    /// Index of its first line among the lines of all candidates.
-    pub(super) first: usize,
-    pub(super) lines: Lines<'t>,
-}
-
-impl Candidate<'_> {
     /// Its lines among the lines of all candidates.
-    pub(super) fn range(&self) -> std::ops::Range<usize> {
-        self.first..self.first + self.lines.lines.len()
-    }
+    pub(super) range: Range<usize>,
 }
 
 /// A line of a candidate; all that does not depend on the lines kept so far.
@@ -48,7 +41,9 @@ pub(super) struct LineWorth {
 /// The transcript as token numbers. Times count answered calls.
 #[derive(Debug)]
 pub(super) struct Facts<'t> {
-    pub(super) candidates: Vec<Candidate<'t>>,
+    pub(super) candidates: Vec<Candidate>,
+    /// The lines of all candidates.
+    pub(super) lines: Lines<'t>,
     /// By token: in how many lines of results it stands.
     frequency: Vec<u32>,
     /// By token: what it is.
@@ -111,13 +106,13 @@ struct Reader<'t> {
     lexicon: Lexicon<'t>,
     facts: Facts<'t>,
     clock: usize,
-    lines: usize,
 }
 
 impl<'t> Reader<'t> {
     fn new(pairs: usize) -> Reader<'t> {
         let facts = Facts {
             candidates: Vec::new(),
+            lines: Lines::default(),
             frequency: Vec::new(),
             kinds: Vec::new(),
             last_written: Vec::new(),
@@ -126,43 +121,48 @@ impl<'t> Reader<'t> {
             is_kept_line: Vec::new(),
             now: pairs,
         };
-        Reader { lexicon: Lexicon::default(), facts, clock: 0, lines: 0 }
+        Reader { lexicon: Lexicon::default(), facts, clock: 0 }
     }
 
-    fn read(&mut self, text: &'t str, is_result: bool) -> Lines<'t> {
-        let lines = self.lexicon.lines(text, is_result);
+    fn read(&mut self, text: &'t str, is_result: bool) -> Range<usize> {
+        let range = self.lexicon.read(text, is_result, &mut self.facts.lines);
         self.facts.frequency.resize(self.lexicon.len(), 0);
         self.facts.last_written.resize(self.lexicon.len(), -1);
         self.facts.is_covered.resize(self.lexicon.len(), false);
         self.facts.is_kept_line.resize(self.lexicon.line_count(), false);
-        lines
+        range
     }
 
     fn written(&mut self, text: &'t str, is_meta: bool, is_kept: bool) {
-        let lines = self.read(text, false);
+        let range = self.read(text, false);
+        let facts = &mut self.facts;
         // Lines of a stubbed argument count, too: what an edit replaced is no longer in the file.
-        lines.ids.iter().for_each(|&line| self.facts.is_kept_line[line as usize] = true);
-        for &token in &lines.tokens {
-            self.facts.is_covered[token as usize] |= is_kept;
+        facts.lines.ids[range.clone()]
+            .iter()
+            .for_each(|&id| facts.is_kept_line[id as usize] = true);
+        for &token in facts.lines.tokens_from(range.start) {
+            facts.is_covered[token as usize] |= is_kept;
             if !is_meta {
-                self.facts.last_written[token as usize] = self.clock as i64;
+                facts.last_written[token as usize] = self.clock as i64;
             }
         }
+        facts.lines.truncate(range.start);
     }
 
     fn result(&mut self, text: &'t str, is_paired: bool, in_play: bool, candidate: Option<usize>) {
-        let lines = self.read(text, true);
+        let range = self.read(text, true);
+        let facts = &mut self.facts;
         if !in_play {
-            lines.ids.iter().for_each(|&line| self.facts.is_kept_line[line as usize] = true);
+            let ids = &facts.lines.ids[range.clone()];
+            ids.iter().for_each(|&id| facts.is_kept_line[id as usize] = true);
         }
-        for &token in &lines.tokens {
-            self.facts.frequency[token as usize] += u32::from(is_paired);
-            self.facts.is_covered[token as usize] |= !in_play;
+        for &token in facts.lines.tokens_from(range.start) {
+            facts.frequency[token as usize] += u32::from(is_paired);
+            facts.is_covered[token as usize] |= !in_play;
         }
-        if let Some(pair) = candidate {
-            let first = self.lines;
-            self.lines += lines.lines.len();
-            self.facts.candidates.push(Candidate { pair, first, lines });
+        match candidate {
+            Some(pair) => facts.candidates.push(Candidate { pair, range }),
+            None => facts.lines.truncate(range.start),
         }
     }
 }
@@ -190,24 +190,30 @@ pub(super) fn of_lines(
     pairs: &[Pair<'_, '_>],
     weights: &Weights,
 ) -> Vec<LineWorth> {
-    let mut worths = Vec::new();
+    let mut worths = Vec::with_capacity(facts.lines.len());
+    let used_tokens = used_tokens(facts, weights);
     for (index, candidate) in facts.candidates.iter().enumerate() {
         let pair = &pairs[candidate.pair];
-        let used = used(facts, candidate, weights);
+        let used = used_lines(facts, &used_tokens, candidate);
         let is_command = is_tool(pair, &["Bash", "bash"]);
         let of_result = prior_of_result(facts, candidate.pair, pair, weights);
         let source = if is_tool(pair, &FILES_AND_REPORTS) { 1.0 } else { weights.other_tools };
         let mut offset = 0;
-        for (i, line) in candidate.lines.lines.iter().enumerate() {
+        for (i, line) in candidate.range.clone().enumerate() {
+            let text = facts.lines.texts[line];
             let near =
                 i.saturating_sub(weights.near_lines)..used.len().min(i + weights.near_lines + 1);
             let used_near = used[near].iter().fold(0.0_f64, |a, &b| a.max(b)) * weights.near;
             let mut worth = weights.base + used[i].max(used_near) * weights.used;
-            worth += if is_definition(line) { weights.definition } else { 0.0 };
-            worth += if is_command && names_failure(line) { weights.failure } else { 0.0 };
+            if weights.definition > 0.0 && is_definition(text) {
+                worth += weights.definition;
+            }
+            if is_command && names_failure(text) {
+                worth += weights.failure;
+            }
             let head = weights.head * (-(offset as f64) / weights.head_decay_chars).exp();
-            let chars = char_count(line);
-            let (prior, id) = ((of_result + head) * source, candidate.lines.ids[i]);
+            let chars = char_count(text);
+            let (prior, id) = ((of_result + head) * source, facts.lines.ids[line]);
             worths.push(LineWorth { prior, worth, chars, candidate: index, id });
             offset += chars + 1;
         }
@@ -223,18 +229,25 @@ fn prior_of_result(facts: &Facts<'_>, seen: usize, pair: &Pair<'_, '_>, weights:
     weights.prior + weights.recency * decay(seen) + weights.file_recency * file
 }
 
-/// For each line, how lately one of its tokens was written after the line was seen; tokens of many lines say less.
-fn used(facts: &Facts<'_>, candidate: &Candidate<'_>, weights: &Weights) -> Vec<f64> {
-    let of_token = |&token: &u32| {
-        let (written, frequency) =
-            (facts.last_written[token as usize], facts.frequency[token as usize]);
-        if written < candidate.pair as i64 || frequency > weights.used_max_lines {
+/// For each token, how lately it was written; tokens of many lines say less.
+fn used_tokens(facts: &Facts<'_>, weights: &Weights) -> Vec<f64> {
+    let of_token = |(&written, &frequency): (&i64, &u32)| {
+        if written < 0 || frequency > weights.used_max_lines {
             return 0.0;
         }
         let age = facts.now as f64 - written as f64;
         (-age / weights.used_decay_calls).exp() / (1.0 + (f64::from(frequency) + 1.0).ln() / 2.0)
     };
-    let lines = &candidate.lines;
-    let of_line = |i| lines.tokens_of(i).iter().map(of_token).fold(0.0, f64::max);
-    (0..lines.lines.len()).map(of_line).collect()
+    facts.last_written.iter().zip(&facts.frequency).map(of_token).collect()
+}
+
+/// For each line of a candidate, how lately one of its tokens was written after the line was seen.
+fn used_lines(facts: &Facts<'_>, used_tokens: &[f64], candidate: &Candidate) -> Vec<f64> {
+    let is_after = |token: usize| facts.last_written[token] >= candidate.pair as i64;
+    let of_token = |&token: &u32| match is_after(token as usize) {
+        true => used_tokens[token as usize],
+        false => 0.0,
+    };
+    let of_line = |line| facts.lines.tokens_of(line).iter().map(of_token).fold(0.0, f64::max);
+    candidate.range.clone().map(of_line).collect()
 }
