@@ -140,7 +140,7 @@ fn message<'a>(row: &Row<'a>) -> Message<'a> {
         let id = wire::text(answer.tool_use_id).unwrap_or_default();
         let text = wire::text(answer.text).unwrap_or_default();
         let is_error = answer.is_error.unwrap_or(false);
-        parts.push(Part::Result(ToolResult { id, text, is_error, is_opaque }));
+        parts.push(Part::Result(ToolResult::new(id, text, is_error, is_opaque)));
     }
     Message::new(role, parts)
 }

@@ -91,7 +91,7 @@ fn call<'a>(block: &Block<'a>) -> Option<Call<'a>> {
 fn result<'a>(block: &Block<'a>) -> Option<ToolResult<'a>> {
     let (text, is_opaque) = block.content.map_or((Cow::Borrowed(""), false), result_text);
     let is_error = wire::is_true(block.is_error);
-    Some(ToolResult { id: wire::text(block.tool_use_id?)?, text, is_error, is_opaque })
+    Some(ToolResult::new(wire::text(block.tool_use_id?)?, text, is_error, is_opaque))
 }
 
 /// The text of a result's content, and whether it holds more than text.
@@ -129,7 +129,7 @@ pub(super) fn result_message<'a>(
     let mut span = PartSpan::plain(owner);
     span.text = Some(result_slot(input, content));
     layout.parts.push(vec![span]);
-    let part = Part::Result(ToolResult { id, text, is_error, is_opaque });
+    let part = Part::Result(ToolResult::new(id, text, is_error, is_opaque));
     Message::new(Role::User, vec![part])
 }
 

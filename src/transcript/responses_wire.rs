@@ -110,5 +110,5 @@ pub(super) fn decoded_arguments<'a>(json: Raw<'_>) -> (Vec<Argument<'a>>, usize)
 
 fn result<'a>(item: &Item<'a>) -> Option<ToolResult<'a>> {
     let (text, is_opaque) = item.output.map_or((Cow::Borrowed(""), false), result_text);
-    Some(ToolResult { id: wire::text(item.call_id?)?, text, is_error: false, is_opaque })
+    Some(ToolResult::new(wire::text(item.call_id?)?, text, false, is_opaque))
 }

@@ -45,7 +45,7 @@ pub fn edits(pairing: &Pairing<'_, '_>, plan: &Plan, archived: &[Option<String>]
             Outcome::Keep => {}
             Outcome::Excerpt(kept) => {
                 let text = excerpt(pair, kept, decision.reason, id);
-                if char_count(&text) < char_count(&pair.result.text) {
+                if char_count(&text) < pair.result.chars {
                     edits.push(Edit { at: pair.result_at, change: Change::Text(text) });
                 }
             }
@@ -67,7 +67,7 @@ fn excerpt(
     let lines: Vec<&str> = lines(text).collect();
     let kept_chars = kept.iter().map(|k| k.chars).sum();
     let is_error = pair.result.is_error;
-    let said = Note { reason, kept_chars, chars: char_count(text), is_error, archived };
+    let said = Note { reason, kept_chars, chars: pair.result.chars, is_error, archived };
     let mut excerpt = mark::note(&said);
     let mut next = 0;
     for &Kept { line, chars } in kept {
@@ -114,7 +114,7 @@ fn stub(pair: &Pair<'_, '_>, stubs: &[usize]) -> Option<Edit> {
 /// A call and its result go together, if the note that stays is shorter.
 fn drop_call(pair: &Pair<'_, '_>, archived: Option<&str>) -> Vec<Edit> {
     let note = mark::dropped_call(pair, archived);
-    if char_count(&note) >= pair.call.chars() + char_count(&pair.result.text) {
+    if char_count(&note) >= pair.call.chars() + pair.result.chars {
         return Vec::new();
     }
     vec![
@@ -158,7 +158,7 @@ fn changed<'t>(part: &'t Part<'_>, change: Option<&'t Change>) -> Option<Part<'t
     match (change, &mut part) {
         (Some(Change::Drop), _) => return None,
         (Some(Change::Note(note)), _) => return Some(Part::Text(note.as_str().into())),
-        (Some(Change::Text(text)), Part::Result(result)) => result.text = text.as_str().into(),
+        (Some(Change::Text(text)), Part::Result(result)) => result.replace_text(text),
         (Some(Change::Arguments(values)), Part::Call(call)) => {
             for (index, value) in values {
                 call.replace_argument(*index, value);

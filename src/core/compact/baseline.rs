@@ -54,7 +54,7 @@ pub fn reference(transcript: &Transcript<'_>, pairing: &Pairing<'_, '_>, keep: f
 pub fn charged_chars(transcript: &Transcript<'_>, pairing: &Pairing<'_, '_>, plan: &Plan) -> usize {
     let mut size = transcript.chars();
     for (pair, decision) in pairing.pairs.iter().zip(&plan.decisions) {
-        let result = char_count(&pair.result.text);
+        let result = pair.result.chars;
         match &decision.outcome {
             Outcome::Keep => {}
             Outcome::Excerpt(kept) => {

@@ -69,10 +69,8 @@ pub fn local(
 /// How many of the newest calls, `most` at most, stay whole when `keep` of all results may stay. Counted in original sizes, so
 /// that compacting twice is compacting once.
 fn fitting(pairs: &[Pair<'_, '_>], most: usize, keep: f64) -> usize {
-    let size = |pair: &Pair<'_, '_>| {
-        let text = &pair.result.text;
-        original_chars(text).unwrap_or_else(|| char_count(text)) as f64
-    };
+    let size =
+        |pair: &Pair<'_, '_>| original_chars(&pair.result.text).unwrap_or(pair.result.chars) as f64;
     let room = pairs.iter().map(size).sum::<f64>() * keep * NEWEST_SHARE;
     let totals = pairs.iter().rev().take(most).map(size).scan(0.0, |total, size| {
         *total += size;
@@ -86,7 +84,7 @@ fn release_long_reports(pairs: &[Pair<'_, '_>], decided: &mut [Option<Decision>]
     for (pair, decision) in pairs.iter().zip(decided) {
         let is_protected = decision.as_ref().is_some_and(|d| d.reason == Reason::Protected);
         let is_report = is_tool(pair, &["Task", "Agent"]);
-        if is_protected && is_report && char_count(&pair.result.text) > MAX_WHOLE_REPORT {
+        if is_protected && is_report && pair.result.chars > MAX_WHOLE_REPORT {
             *decision = None;
         }
     }

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 
 use super::pair::Pair;
 use super::plan::Reason;
-use super::transcript::char_count;
 
 /// How every note begins.
 const NOTE: &str = "[context-packer: ";
@@ -67,7 +66,7 @@ pub fn gap(lines: usize) -> String {
 #[must_use]
 pub fn dropped_call(pair: &Pair<'_, '_>, archived: Option<&str>) -> String {
     let outcome = if pair.result.is_error { "error" } else { "ok" };
-    let chars = char_count(&pair.result.text) + pair.call.chars();
+    let chars = pair.result.chars + pair.call.chars();
     let mut line = format!("{NOTE}0 of {chars} chars{DROPPED}{}", pair.call.tool);
     if let Some(subject) = pair.call.path().or_else(|| pair.call.texts().next()) {
         let _ = write!(line, " {}", short(subject));

@@ -2,7 +2,6 @@
 
 use super::estimate::tokens;
 use super::pair::Pair;
-use super::transcript::char_count;
 
 /// What the model is told about the state; the seed's wording.
 pub const CONTEXT: &str = "A coding assistant conversation is being compacted to free context. `history` is the whole \
@@ -39,7 +38,7 @@ pub enum Wording {
 #[must_use]
 pub fn about(pair: &Pair<'_, '_>, wording: Wording) -> [Question; 2] {
     let (id, tool) = (format!("t{}", pair.number), &pair.call.tool);
-    let chars = char_count(&pair.result.text);
+    let chars = pair.result.chars;
     let (call, result, criteria) = match wording {
         Wording::Seed => (
             format!(

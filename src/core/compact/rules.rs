@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::line::lines;
 use super::pair::Pair;
 use super::plan::{Decision, Reason, head, is_tool};
-use super::transcript::{Call, Value, char_count};
+use super::transcript::{Call, Value};
 use crate::core::hash::FxSet;
 
 /// Results shorter than these are not worth a note; in characters. Chosen on the development split of the transcripts.
@@ -78,17 +78,17 @@ fn repeated(pairs: &[Pair<'_, '_>], touch: &mut impl FnMut(usize, Reason, usize)
     let mut requests = HashSet::new();
     for (i, pair) in pairs.iter().enumerate().rev() {
         let text: &str = &pair.result.text;
-        let chars = char_count(text);
-        if chars > MIN_DUPLICATE && texts.contains(text) {
+        let chars = pair.result.chars;
+        let is_repeated = !texts.insert(text);
+        if chars > MIN_DUPLICATE && is_repeated {
             touch(i, Reason::Duplicate, 0);
         }
-        texts.insert(text);
         if let Some(request) = request(pair) {
             let is_command = is_tool(pair, &["Bash", "bash"]);
-            if requests.contains(&request) && (chars > MIN_COMMAND || !is_command) {
+            let is_repeated = !requests.insert(request);
+            if is_repeated && (chars > MIN_COMMAND || !is_command) {
                 touch(i, Reason::RunAgain, 0);
             }
-            requests.insert(request);
         }
         if is_tool(pair, &EDITS) && !pair.result.is_error && chars > MIN_EDIT_NOTICE {
             touch(i, Reason::Notice, EDIT_HEAD);
@@ -126,7 +126,7 @@ fn normal_command(command: &str) -> String {
 /// An error; the tool soon succeeds on the same file.
 fn retried_errors(pairs: &[Pair<'_, '_>], touch: &mut impl FnMut(usize, Reason, usize)) {
     for (i, pair) in pairs.iter().enumerate() {
-        if !pair.result.is_error || char_count(&pair.result.text) <= MIN_ERROR {
+        if !pair.result.is_error || pair.result.chars <= MIN_ERROR {
             continue;
         }
         let next = &pairs[i + 1..pairs.len().min(i + 1 + RETRY_WINDOW)];

@@ -56,13 +56,12 @@ pub fn select(
         return decided.to_vec();
     }
     let is_candidate: Vec<bool> = (0..pairs.len())
-        .map(|i| decided[i].is_none() && char_count(&pairs[i].result.text) > MIN_RESULT)
+        .map(|i| decided[i].is_none() && pairs[i].result.chars > MIN_RESULT)
         .collect();
     let is_cut: Vec<bool> =
         decided.iter().map(|d| d.as_ref().is_some_and(Decision::is_change)).collect();
     let facts = worth::read(transcript, pairing, &is_candidate, &is_cut, stubs);
-    let of_candidates: usize =
-        facts.candidates.iter().map(|c| char_count(&pairs[c.pair].result.text)).sum();
+    let of_candidates: usize = facts.candidates.iter().map(|c| pairs[c.pair].result.chars).sum();
     let notes = cost.head * facts.candidates.len();
     let budget = goal as i64 - (size - of_candidates) as i64 - notes as i64;
     let lines = worth::of_lines(&facts, pairs, weights);
@@ -81,7 +80,7 @@ fn size_after(
     let mut size = transcript.chars();
     for (pair, decision) in pairs.iter().zip(decided) {
         if let Some(Decision { outcome: Outcome::Excerpt(kept), .. }) = decision {
-            size -= char_count(&pair.result.text);
+            size -= pair.result.chars;
             size += cost.head + kept.iter().map(|k| k.chars + 1).sum::<usize>();
         }
     }

@@ -219,7 +219,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
 
     fn parts_of(&self, pair: &Pair<'_, '_>, level: usize) -> StateCall {
         let state = if pair.result.is_error { "error" } else { "ok" };
-        let chars = char_count(&pair.result.text);
+        let chars = pair.result.chars;
         let result = match self.options.with_excerpts {
             true => format!(
                 "{state}, {chars} chars: {}",
@@ -385,6 +385,6 @@ fn line_of(pair: &Pair<'_, '_>) -> String {
     let arguments = arguments.collect::<Vec<_>>().join(" ");
     let state = if pair.result.is_error { "error" } else { "ok" };
     let (number, tool) = (pair.number, &pair.call.tool);
-    let chars = char_count(&pair.result.text);
+    let chars = pair.result.chars;
     format!("t{number} {tool} {} → {state} {chars}ch", cap(&arguments, INPUT_CHARS[2]))
 }

@@ -26,7 +26,7 @@ pub(super) fn call<'a>(id: &'a str, tool: &'a str) -> Part<'a> {
 
 pub(super) fn result<'a>(id: &'a str, text: &'a str) -> Part<'a> {
     let (is_error, is_opaque) = (false, false);
-    Part::Result(ToolResult { id: id.into(), text: text.into(), is_error, is_opaque })
+    Part::Result(ToolResult::new(id.into(), text.into(), is_error, is_opaque))
 }
 
 pub(super) fn call_with<'a>(id: &'a str, tool: &'a str, texts: &[(&'a str, &'a str)]) -> Part<'a> {

@@ -99,6 +99,8 @@ pub struct ToolResult<'a> {
     pub id: Cow<'a, str>,
     /// The answer's text; several text blocks are joined by a line feed.
     pub text: Cow<'a, str>,
+    /// Its length in characters; `new` and `replace_text` keep it in step.
+    pub chars: usize,
     /// The tool failed.
     pub is_error: bool,
     /// Holds what text cannot carry (an image, a document): kept whole, whatever a policy says.
@@ -139,6 +141,7 @@ impl Part<'_> {
             Part::Result(result) => Part::Result(ToolResult {
                 id: Cow::Borrowed(&result.id),
                 text: Cow::Borrowed(&result.text),
+                chars: result.chars,
                 is_error: result.is_error,
                 is_opaque: result.is_opaque,
             }),
@@ -153,9 +156,29 @@ impl Part<'_> {
         match self {
             Part::Text(text) => char_count(text),
             Part::Call(call) => call.chars(),
-            Part::Result(result) => char_count(&result.text),
+            Part::Result(result) => result.chars,
             Part::Thinking | Part::Opaque => 0,
         }
+    }
+}
+
+impl<'a> ToolResult<'a> {
+    /// A result with its length. O(bytes).
+    #[must_use]
+    pub fn new(
+        id: Cow<'a, str>,
+        text: Cow<'a, str>,
+        is_error: bool,
+        is_opaque: bool,
+    ) -> ToolResult<'a> {
+        let chars = char_count(&text);
+        ToolResult { id, text, chars, is_error, is_opaque }
+    }
+
+    /// Replaces the text.
+    pub fn replace_text(&mut self, text: &'a str) {
+        self.chars = char_count(text);
+        self.text = Cow::Borrowed(text);
     }
 }
 
