@@ -219,22 +219,40 @@ const IS_WORD: [bool; 256] = {
     table
 };
 
+/// Shortest token: a prefix of three and ten characters.
+const MIN_TOKEN: usize = 13;
+
 /// Runs of word characters that are a known token or look random.
 fn words(text: &str, is_random: fn(&str) -> bool, found: &mut Vec<Range<usize>>) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let length = bytes[at..].iter().take_while(|&&b| is_word(b)).count();
-        // No token is shorter than a prefix of three and ten characters.
-        if length >= 13 {
-            let word = &text[at..at + length];
-            let has_digit = || word.bytes().any(|b| b.is_ascii_digit());
-            let is_token = || has_digit() && (is_jwt(word) || is_random(word));
-            let start = known_token(word).or_else(|| is_token().then_some(0));
-            found.extend(start.map(|start| at + start..at + length));
+    for range in long_words(text.as_bytes()) {
+        let word = &text[range.clone()];
+        // Every token has a digit, but for one in 28 of AWS's key ids.
+        let has_digit = word.bytes().any(|b| b.is_ascii_digit());
+        if !has_digit && !word.contains('A') {
+            continue;
         }
-        at += length.max(1);
+        let is_token = || has_digit && (is_jwt(word) || is_random(word));
+        let start = known_token(word).or_else(|| is_token().then_some(0));
+        found.extend(start.map(|start| range.start + start..range.end));
     }
+}
+
+/// Runs of at least [`MIN_TOKEN`] word characters. From the end of each window, so that most bytes are never looked at.
+fn long_words(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(window) = bytes.get(at..at + MIN_TOKEN) {
+            if let Some(gap) = window.iter().rposition(|&b| !is_word(b)) {
+                at += gap + 1;
+                continue;
+            }
+            let start = at;
+            at += MIN_TOKEN;
+            at += bytes[at..].iter().take_while(|&&b| is_word(b)).count();
+            return Some(start..at);
+        }
+        None
+    })
 }
 
 /// What AWS's key ids begin with: base 32 follows, so that one in 28 has no digit.
@@ -341,14 +359,16 @@ fn name_before(text: &str, line_start: usize, quote: usize) -> &str {
 /// `NAME=value` and `name: value` without quotes, as in shell, dotenv, YAML and command lines.
 fn bare_values(text: &str, line: Range<usize>, found: &mut Vec<Range<usize>>) {
     for at in memchr::memchr2_iter(b'=', b':', text[line.clone()].as_bytes()) {
-        let (before, after) =
-            (&text[line.start..line.start + at], &text[line.start + at + 1..line.end]);
-        let before = before.trim_end_matches([' ', '"', '\'']);
-        let name =
-            before.rsplit(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c))).next();
+        let after = &text[line.start + at + 1..line.end];
         let start = line.end - after.trim_start().len();
         let is_plain = |b: &u8| is_word(*b) || b"=!#@%".contains(b);
         let length = text.as_bytes()[start..line.end].iter().take_while(|b| is_plain(b)).count();
+        if length < MIN_LITERAL {
+            continue;
+        }
+        let before = text[line.start..line.start + at].trim_end_matches([' ', '"', '\'']);
+        let name =
+            before.rsplit(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c))).next();
         let value = &text[start..start + length];
         let is_call = text[start + length..line.end].starts_with(['(', '[', ':']);
         let looks_random =
@@ -449,6 +469,16 @@ mod tests {
             "größe = \"übermäßig\" // naïve",
         ] {
             check(text, text);
+        }
+    }
+
+    #[test]
+    fn long_words_are_found_wherever_they_start() {
+        for before in 0..2 * MIN_TOKEN {
+            let text =
+                format!("{:before$}a-long.word+1 too_short_12 {:before$}another/longer", "", "");
+            let found: Vec<&str> = long_words(text.as_bytes()).map(|range| &text[range]).collect();
+            assert_eq!(found, ["a-long.word+1", "another/longer"], "{text:?}");
         }
     }
 
