@@ -33,15 +33,17 @@ struct Language {
     extensions: &'static str,
     /// First word of a declaration, after modifiers.
     keywords: &'static str,
-    /// What a comment line starts with.
-    comments: &'static [&'static str],
+    /// Whether a line starts as comments do.
+    comments: fn(&[u8]) -> bool,
     /// Whether `name(…) {` without a keyword declares a function or method.
     braces: bool,
 }
 
-const SLASHES: &[&str] = &["//", "/*", "*"];
-const HASH: &[&str] = &["#"];
-const DASHES: &[&str] = &["--", "{-"];
+const SLASHES: fn(&[u8]) -> bool = |line| matches!(line, [b'/', b'/' | b'*', ..] | [b'*', ..]);
+const HASH: fn(&[u8]) -> bool = |line| line.starts_with(b"#");
+const DASHES: fn(&[u8]) -> bool = |line| matches!(line, [b'-' | b'{', b'-', ..]);
+const OTHERS: fn(&[u8]) -> bool =
+    |line| matches!(line, [b'/', b'/', ..] | [b'(', b'*', ..] | [b';' | b'%' | b'\'', ..]);
 
 const LANGUAGES: &[Language] = &[
     Language {
@@ -120,7 +122,7 @@ const LANGUAGES: &[Language] = &[
     Language {
         extensions: "fs ml mli clj cljs erl vb",
         keywords: "let module type class (defn (defn- (def (ns (defmacro -module -export sub function",
-        comments: &["//", "(*", ";", "%", "'"],
+        comments: OTHERS,
         braces: false,
     },
 ];
@@ -134,61 +136,66 @@ const OTHER: Language = Language {
 };
 
 /// Words before a declaration that say nothing about which kind it is.
-const MODIFIERS: &[&str] = &[
-    "pub",
-    "pub(crate)",
-    "pub(super)",
-    "export",
-    "default",
-    "public",
-    "protected",
-    "static",
-    "abstract",
-    "final",
-    "open",
-    "override",
-    "async",
-    "unsafe",
-    "extern",
-    "internal",
-    "sealed",
-    "data",
-    "suspend",
-    "inline",
-    "virtual",
-    "declare",
-    "partial",
-    "readonly",
-    "local",
-    "external",
-    "CREATE",
-];
+fn is_modifier(word: &str) -> bool {
+    matches!(
+        word,
+        "pub"
+            | "pub(crate)"
+            | "pub(super)"
+            | "export"
+            | "default"
+            | "public"
+            | "protected"
+            | "static"
+            | "abstract"
+            | "final"
+            | "open"
+            | "override"
+            | "async"
+            | "unsafe"
+            | "extern"
+            | "internal"
+            | "sealed"
+            | "data"
+            | "suspend"
+            | "inline"
+            | "virtual"
+            | "declare"
+            | "partial"
+            | "readonly"
+            | "local"
+            | "external"
+            | "CREATE"
+    )
+}
 
 /// First words of statements that look like `name(…) {`.
-const CONTROL: &[&str] = &[
-    "if",
-    "for",
-    "while",
-    "switch",
-    "catch",
-    "else",
-    "return",
-    "do",
-    "try",
-    "with",
-    "when",
-    "synchronized",
-    "throw",
-    "new",
-    "await",
-    "case",
-    "using",
-    "lock",
-    "foreach",
-    "}",
-    "elif",
-    "until",
-];
+fn is_control(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "for"
+            | "while"
+            | "switch"
+            | "catch"
+            | "else"
+            | "return"
+            | "do"
+            | "try"
+            | "with"
+            | "when"
+            | "synchronized"
+            | "throw"
+            | "new"
+            | "await"
+            | "case"
+            | "using"
+            | "lock"
+            | "foreach"
+            | "}"
+            | "elif"
+            | "until"
+    )
+}
 
 /// The sketch of a file. Linear in the first 200 kB.
 #[must_use]
@@ -215,15 +222,16 @@ fn outline(language: &Language, source: &str, chars: usize) -> String {
     let mut lines = lines(source).peekable();
     while let Some(line) = lines.next() {
         let line = &source[line];
-        let text = line.trim_ascii();
+        let text = line.trim_ascii_start();
+        let indent = indent(&line[..line.len() - text.len()]);
         let is_comment = starts_comment(language, text);
-        let declared = || declaration(language, &keywords, line, text);
+        let declared = || declaration(language, &keywords, indent, text);
         if text.starts_with("package ") {
             outline.push_str(text);
             outline.push('\n');
         } else if let Some(declared) = (!is_comment).then(declared).flatten() {
             let next = || lines.peek().and_then(|next| docstring(&source[next.clone()]));
-            describe(&mut outline, line, declared, comment.take().or_else(next));
+            describe(&mut outline, indent, declared, comment.take().or_else(next));
         } else {
             comment = carried_comment(text, is_comment, comment);
             continue;
@@ -264,8 +272,8 @@ fn language_of(path: &str) -> &'static Language {
 }
 
 /// `  - fn name(…)  // first line of its comment`, two spaces per four columns of indent.
-fn describe(outline: &mut String, line: &str, declared: &str, doc: Option<&str>) {
-    (0..indent(line) / 4).for_each(|_| outline.push_str("  "));
+fn describe(outline: &mut String, indent: usize, declared: &str, doc: Option<&str>) {
+    (0..indent / 4).for_each(|_| outline.push_str("  "));
     outline.push_str("- ");
     outline.push_str(cut(declared, LINE_CHARS));
     if let Some(doc) = doc {
@@ -275,58 +283,61 @@ fn describe(outline: &mut String, line: &str, declared: &str, doc: Option<&str>)
     outline.push('\n');
 }
 
-fn indent(line: &str) -> usize {
-    line.bytes().take_while(u8::is_ascii_whitespace).map(|b| if b == b'\t' { 4 } else { 1 }).sum()
+/// Columns of the white space before a line.
+fn indent(space: &str) -> usize {
+    space.len() + 3 * space.bytes().filter(|&b| b == b'\t').count()
 }
 
 /// The signature, if the line declares something that others may use.
 fn declaration<'a>(
     language: &Language,
     keywords: &[&str],
-    line: &str,
+    indent: usize,
     text: &'a str,
 ) -> Option<&'a str> {
-    if indent(line) > MAX_INDENT {
+    if indent > MAX_INDENT {
         return None;
     }
     let mut words = text.split_ascii_whitespace();
-    let word = words.find(|word| !MODIFIERS.contains(word))?;
+    let word = words.find(|word| !is_modifier(word))?;
     let name = word.bytes().take_while(|b| !matches!(b, b'(' | b'<' | b':')).count();
     let word = if name == 0 { word } else { &word[..name] };
     let is_declared = keywords.iter().any(|k| k.eq_ignore_ascii_case(word));
-    if is_declared && !is_local(language, line, text) {
+    if is_declared && !is_local(language, indent, text) {
         return Some(signature(text));
     }
     (language.braces && is_function(word, text)).then(|| signature(text))
 }
 
 /// `const` and `let` inside a function are no declarations worth a line.
-fn is_local(language: &Language, line: &str, text: &str) -> bool {
-    let first = text.split_whitespace().next().unwrap_or_default();
+fn is_local(language: &Language, indent: usize, text: &str) -> bool {
+    let first = text.split_ascii_whitespace().next().unwrap_or_default();
     let is_variable = ["const", "var", "val", "let"].contains(&first);
-    is_variable && indent(line) > 0 && !language.extensions.starts_with("kt")
+    is_variable && indent > 0 && !language.extensions.starts_with("kt")
 }
 
 /// `name(…) {` or `type name(…) {`, and not a statement.
 fn is_function(word: &str, text: &str) -> bool {
     let opens = text.ends_with('{') && text.contains('(');
     let before = text.split('(').next().unwrap_or_default();
-    opens
-        && !CONTROL.contains(&word)
-        && !before.contains(['=', '.', '"', '\''])
-        && !text.starts_with('}')
+    opens && !is_control(word) && !before.contains(['=', '.', '"', '\'']) && !text.starts_with('}')
 }
 
 /// The declaration up to its body or its value.
 fn signature(text: &str) -> &str {
-    let ends = |at: &usize| ["{", "= ", "=> "].iter().any(|mark| text[at + 1..].starts_with(mark));
-    let end = text.match_indices(' ').map(|(at, _)| at).find(ends);
+    let bytes = text.as_bytes();
+    let ends = |at: &usize| {
+        let after = &bytes[*at..];
+        let is_mark = matches!(after, [b'{', ..] | [b'=', b' ', ..] | [b'=', b'>', b' ', ..]);
+        is_mark && bytes[..*at].ends_with(b" ")
+    };
+    let end = memchr::memchr2_iter(b'{', b'=', bytes).find(ends).map(|at| at - 1);
     let text = &text[..end.unwrap_or(text.len())];
     text.trim_end_matches(['{', ':', ';', ' '])
 }
 
 fn starts_comment(language: &Language, text: &str) -> bool {
-    language.comments.iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#define ")
+    (language.comments)(text.as_bytes()) && !text.starts_with("#define ")
 }
 
 /// The first line of the comment that a following declaration would own.
