@@ -33,6 +33,9 @@ pub struct Ask {
     pub questions: Vec<(String, Question)>,
 }
 
+/// The questions of a request.
+pub type Questions = [(String, Question)];
+
 /// What the model reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::core::question::{Ask, Question, State};
+use crate::core::question::{Ask, Question, Questions, State};
 use crate::model::error::Error;
 use crate::model::retry::{LONGEST_SERVER_DELAY, RETRIES, TIMEOUT_RETRIES, backoff, server_delay};
 use crate::model::run::Run;
@@ -75,7 +75,23 @@ impl Client {
     /// # Errors
     /// See [`Error`]; [`Error::reach`] says whether others are worth asking.
     pub fn ask(&self, run: &Run, ask: &Ask) -> Result<Answer, Error> {
-        match self.persist(run, ask) {
+        self.send(run, &self.body(ask)?, &ask.questions)
+    }
+
+    /// The bytes of a request.
+    ///
+    /// # Errors
+    /// A state that is no JSON and says it is.
+    pub fn body(&self, ask: &Ask) -> Result<Vec<u8>, Error> {
+        wire::request_body(ask, self.endpoint.route, &self.endpoint.model).map_err(Error::Failed)
+    }
+
+    /// [`Client::ask`] with the bytes at hand.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn send(&self, run: &Run, body: &[u8], questions: &Questions) -> Result<Answer, Error> {
+        match self.persist(run, body, questions) {
             Err(Error::Rejected(why)) if run.is_blocked(|| self.is_blocked(run)) => {
                 Err(Error::Blocked(format!(
                     "{} turns away even a harmless request ({why}): a firewall or proxy blocks this machine, \
@@ -87,12 +103,10 @@ impl Client {
         }
     }
 
-    fn persist(&self, run: &Run, ask: &Ask) -> Result<Answer, Error> {
-        let body = wire::request_body(ask, self.endpoint.route, &self.endpoint.model);
-        let body = body.map_err(Error::Failed)?;
+    fn persist(&self, run: &Run, body: &[u8], questions: &Questions) -> Result<Answer, Error> {
         let mut retry = 0;
         loop {
-            match self.exchange(run, ask, &body, retry)? {
+            match self.exchange(run, body, questions, retry)? {
                 Exchange::Answered(answer) => {
                     self.spent.fetch_add(answer.input_tokens.unwrap_or(0), Ordering::Relaxed);
                     run.count_answer(answer.input_tokens);
@@ -143,7 +157,13 @@ impl Client {
         Error::Unreachable(format!("nothing answers at {host} ({why}): {remedy}"))
     }
 
-    fn exchange(&self, run: &Run, ask: &Ask, body: &[u8], retry: u32) -> Result<Exchange, Error> {
+    fn exchange(
+        &self,
+        run: &Run,
+        body: &[u8],
+        questions: &Questions,
+        retry: u32,
+    ) -> Result<Exchange, Error> {
         let place = run.enter().ok_or(Error::OutOfTime)?;
         let longest = Duration::from_secs(self.endpoint.timeout_seconds);
         let timeout = run.deadline().left().map_or(longest, |left| left.min(longest));
@@ -153,7 +173,7 @@ impl Client {
         }
         drop(place);
         Ok(match result {
-            Ok(response) => self.judge(&response, ask),
+            Ok(response) => self.judge(&response, questions),
             Err(Trouble::TimedOut) => silence("no answer in time".into(), TIMEOUT_RETRIES),
             // Nobody listens there: on this machine that does not change by waiting.
             Err(Trouble::Refused(why)) if self.endpoint.is_local => silence(why, 0),
@@ -168,9 +188,9 @@ impl Client {
         })
     }
 
-    fn judge(&self, response: &Response, ask: &Ask) -> Exchange {
+    fn judge(&self, response: &Response, questions: &Questions) -> Exchange {
         if response.status == 200 {
-            return match wire::answer(&response.body, ask) {
+            return match wire::answer(&response.body, questions) {
                 Ok(answer) => Exchange::Answered(answer),
                 Err(Unusable::Cut) => again(None, "the answer was cut".into()),
                 Err(Unusable::Wrong(why)) => Exchange::Ended(Error::Failed(self.hide(&why))),
@@ -210,7 +230,8 @@ impl Client {
         let statement = Question::statement("The word in the state is `ok`.".into());
         let probe =
             Ask { state: State::Text("ok".into()), questions: vec![("ok".into(), statement)] };
-        matches!(self.persist(run, &probe), Err(Error::Rejected(_)))
+        let sent = self.body(&probe).and_then(|body| self.persist(run, &body, &probe.questions));
+        matches!(sent, Err(Error::Rejected(_)))
     }
 
     /// The URL without its path: all that a person needs to know, and it holds no secret.

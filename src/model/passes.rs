@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::core::fuse::pool as best_of;
 use crate::core::question::{
-    Ask, POOL, SKETCHES_PER_REQUEST, SOURCE_CHARS, SOURCES_PER_REQUEST, file_key, relevance,
+    POOL, Question, SKETCHES_PER_REQUEST, SOURCE_CHARS, SOURCES_PER_REQUEST, file_key, relevance,
     shuffled,
 };
 use crate::core::sketch::{Shown, excerpt, sketch};
@@ -50,6 +50,9 @@ struct Batch {
     pass: Pass,
     files: Vec<usize>,
 }
+
+/// A request as bytes, and what it asks.
+type Prepared = (Vec<u8>, Vec<(String, Question)>);
 
 /// What the passes found out.
 #[derive(Default)]
@@ -97,8 +100,15 @@ pub(super) fn judge(pack: &Pack<'_>) -> Result<Verdicts, Error> {
     }
     // The sources that follow are at most as many again as those that start at once.
     let threads = pack.client.endpoint().in_flight.min(batches.len() + POOL / SOURCES_PER_REQUEST);
-    let prepare = |batch: &Batch| relevance(pack.task, pack.texts(batch.pass, &batch.files));
-    let work = |_: &Batch, request: Ask| pack.client.ask(pack.run, &request);
+    let prepare = |batch: &Batch| -> Result<Prepared, Error> {
+        let ask = relevance(pack.task, pack.texts(batch.pass, &batch.files));
+        // The texts are not kept beside the body: fifty requests are in flight.
+        Ok((pack.client.body(&ask)?, ask.questions))
+    };
+    let work = |_: &Batch, prepared: Result<Prepared, Error>| {
+        let (body, questions) = prepared?;
+        pack.client.send(pack.run, &body, &questions)
+    };
     let done = |batch, result| {
         let next = verdicts.take(pack, batch, result, started);
         (pack.progress)(verdicts.batches_done, verdicts.batches_done + verdicts.open());

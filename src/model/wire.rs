@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::core::question::{Ask, Probabilities, Question, State};
+use crate::core::question::{Ask, Probabilities, Question, Questions, State};
 use crate::model::settings::Route;
 
 /// Characters of an error's text that are shown.
@@ -154,7 +154,7 @@ pub enum Unusable {
 ///
 /// # Errors
 /// No JSON, a missing answer, a probability that is missing, no number or outside of 0 to 1.
-pub fn answer(body: &[u8], ask: &Ask) -> Result<Answer, Unusable> {
+pub fn answer(body: &[u8], questions: &Questions) -> Result<Answer, Unusable> {
     let wrong = Unusable::Wrong;
     if body.is_empty() {
         return Err(wrong("the answer is empty".into()));
@@ -168,7 +168,7 @@ pub fn answer(body: &[u8], ask: &Ask) -> Result<Answer, Unusable> {
         input_tokens: tokens(&read.usage),
         ..Answer::default()
     };
-    for (key, question) in &ask.questions {
+    for (key, question) in questions {
         let missing = || wrong(format!("the answer to {key:?} is missing"));
         let value = read.answers.get(key).ok_or_else(missing)?;
         let bad = |why| wrong(format!("the answer to {key:?} {why}"));
@@ -324,7 +324,7 @@ mod tests {
             r#"{"model":"jev-1.13.0","answers":{"pick":{"type":"choice","choice":"f000","probabilities":{"f001":0.13,"f000":0.87}},"f000":{"type":"noul","noul":0.96},"more":{}},"usage":{"input_tokens":318,"output_tokens":34}}"#,
             r#"{"model":"jev-1.13.0","answers":{"f000":{"type":"boolean","probability":0.96},"pick":{"probabilities":{"f001":0.13,"f000":0.87}}},"usage":{"inputTokens":318}}"#,
         ] {
-            let answer = answer(body.as_bytes(), &ask()).unwrap();
+            let answer = answer(body.as_bytes(), &ask().questions).unwrap();
             assert_eq!(answer.yes["f000"].to_string(), "0.96");
             assert_eq!(answer.choices["pick"]["f000"].to_string(), "0.87");
             assert_eq!(answer.input_tokens, Some(318));
@@ -335,7 +335,7 @@ mod tests {
     #[track_caller]
     fn unusable(f000: &str, pick: &str, part: &str) {
         let body = format!(r#"{{"answers":{{"f000":{f000},"pick":{pick}}}}}"#);
-        match answer(body.as_bytes(), &ask()) {
+        match answer(body.as_bytes(), &ask().questions) {
             Err(Unusable::Wrong(text)) => assert!(text.contains(part), "{text}"),
             other => panic!("{body}: {other:?}"),
         }
@@ -353,11 +353,11 @@ mod tests {
         unusable(r#"{"noul":NaN}"#, pick, "not as agreed");
         unusable(r#"{"noul":0.5}"#, r#"{"choice":"f000"}"#, "no probabilities");
         unusable(r#"{"noul":0.5}"#, r#"{"probabilities":{"f000":0.5}}"#, "no probability");
-        let missing = answer(br#"{"answers":{}}"#, &ask());
+        let missing = answer(br#"{"answers":{}}"#, &ask().questions);
         assert_eq!(missing, Err(Unusable::Wrong("the answer to \"f000\" is missing".into())));
-        assert_eq!(answer(br#"{"answers":{"f0"#, &ask()), Err(Unusable::Cut));
-        assert!(matches!(answer(b"", &ask()), Err(Unusable::Wrong(_))));
-        assert!(matches!(answer(b")]}'\n{}", &ask()), Err(Unusable::Wrong(_))));
+        assert_eq!(answer(br#"{"answers":{"f0"#, &ask().questions), Err(Unusable::Cut));
+        assert!(matches!(answer(b"", &ask().questions), Err(Unusable::Wrong(_))));
+        assert!(matches!(answer(b")]}'\n{}", &ask().questions), Err(Unusable::Wrong(_))));
     }
 
     #[track_caller]
