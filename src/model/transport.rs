@@ -1,7 +1,7 @@
 //! One POST: bytes out, status, a few headers and bytes back. The only file that knows the HTTP library.
 //!
 //! No redirect is followed, so that a key goes to the host it was meant for and to no other; the timeout covers the
-//! whole exchange with its body (on this machine: each of its steps); a response is read up to [`RESPONSE_BYTES`].
+//! whole exchange with its body; a response is read up to [`RESPONSE_BYTES`].
 
 use std::time::Duration;
 
@@ -114,17 +114,8 @@ impl Transport for Http {
         if retry > 0 {
             request = request.header("x-typesafe-retry-count", retry.to_string());
         }
-        let (config, timeout) = (request.config(), Some(timeout));
-        // Within a time for the whole the library looks every host up on a thread of its own, an address too.
-        let config = match self.endpoint.is_local {
-            true => config
-                .timeout_connect(timeout)
-                .timeout_send_body(timeout)
-                .timeout_recv_response(timeout)
-                .timeout_recv_body(timeout),
-            false => config.timeout_global(timeout),
-        };
-        let response = config.build().send(body).map_err(|error| trouble(&error))?;
+        let request = request.config().timeout_global(Some(timeout)).build();
+        let response = request.send(body).map_err(|error| trouble(&error))?;
         read(response)
     }
 }
