@@ -4,10 +4,17 @@
 //! could slow down nobody else, while the default hasher took a third of the selector's time.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 pub(crate) type FxMap<K, V> = HashMap<K, V, BuildHasherDefault<FxHasher>>;
 pub(crate) type FxSet<K> = HashSet<K, BuildHasherDefault<FxHasher>>;
+
+/// The hash of a value.
+pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
 
 /// See the head of this file.
 #[derive(Debug, Default, Clone, Copy)]

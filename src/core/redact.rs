@@ -284,7 +284,13 @@ fn known_token(word: &str) -> Option<usize> {
         FIRST_OF_PREFIX[usize::from(bytes[*at])]
             && (*at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
     };
-    (0..bytes.len()).filter(starts).find(|&at| PREFIXES.iter().any(|prefix| is_token(at, prefix)))
+    // Two bytes are compared in place; a whole prefix is a call.
+    let begins = |at: usize, prefix: &str| {
+        prefix.as_bytes()[0] == bytes[at] && prefix.as_bytes().get(1) == bytes.get(at + 1)
+    };
+    let is_start =
+        |&at: &usize| PREFIXES.iter().any(|prefix| begins(at, prefix.0) && is_token(at, prefix));
+    (0..bytes.len()).filter(starts).find(is_start)
 }
 
 fn is_jwt(word: &str) -> bool {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::archive_wire;
+use crate::core::hash::hash;
 use crate::core::redact::holds_credential;
 use crate::private;
 
@@ -40,16 +41,9 @@ pub fn id(text: &str) -> Option<String> {
     if holds_credential(text) {
         return None;
     }
-    let mut id = format!("{:016x}", fnv1a(text.as_bytes()));
+    let mut id = format!("{:016x}", hash(text));
     id.truncate(ID_DIGITS);
     Some(id)
-}
-
-/// FNV-1a, 64 bits: the offset basis and the prime are the published ones.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }
 
 /// Writes the results of one compaction, and removes what is too old or too much; the id of each that was written.
@@ -72,7 +66,7 @@ pub fn store(
         return Ok(ids);
     }
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let name = format!("{:013}-{:016x}.jsonl", since.as_millis(), fnv1a(&lines));
+    let name = format!("{:013}-{:016x}.jsonl", since.as_millis(), hash(&ids));
     private::write(&folder.join(name), &lines)?;
     prune(folder, now);
     Ok(ids)

@@ -5,14 +5,13 @@
 //! counts needed identifiers, lines of edits and runs of eight words, before and after.
 
 use std::collections::HashSet;
-use std::hash::{Hash as _, Hasher as _};
 
 use super::line::without_number;
 use super::pair::{Pairing, pair};
 use super::plan::{Kept, Outcome, Plan};
 use super::token::{each_token, is_word};
 use super::transcript::{Call, Message, Part, Transcript};
-use crate::core::hash::FxHasher;
+use crate::core::hash::hash;
 
 /// Conversations with fewer answered calls are not cut.
 pub const MIN_CALLS: usize = 40;
@@ -214,18 +213,10 @@ impl<'t> Held<'t> {
 fn quotes<'t>(lines: impl Iterator<Item = &'t str>) -> impl Iterator<Item = u64> {
     let mut words: Vec<u64> = Vec::new();
     for line in lines {
-        each_word(line, |word| {
-            let mut hasher = FxHasher::default();
-            word.hash(&mut hasher);
-            words.push(hasher.finish());
-        });
+        each_word(line, |word| words.push(hash(word)));
     }
     let runs = words.len().saturating_sub(QUOTE_WORDS - 1);
-    (0..runs).map(move |start| {
-        let mut hasher = FxHasher::default();
-        words[start..start + QUOTE_WORDS].hash(&mut hasher);
-        hasher.finish()
-    })
+    (0..runs).map(move |start| hash(&words[start..start + QUOTE_WORDS]))
 }
 
 /// Words, and each other character that is no white space.
