@@ -60,7 +60,7 @@ impl<'t> Lexicon<'t> {
                 }
             });
             let next = self.line_ids.len() as u32;
-            all.ids.push(*self.line_ids.entry(bare.trim()).or_insert(next));
+            all.ids.push(*self.line_ids.entry(bare.trim_ascii()).or_insert(next));
             all.texts.push(line);
             all.ends.push(all.tokens.len() as u32);
         }

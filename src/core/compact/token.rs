@@ -75,7 +75,7 @@ pub fn each_token<'t>(line: &'t str, mut found: impl FnMut(&'t str)) {
             Ok((end, is_path)) => {
                 let token = &line[at..end];
                 if is_distinctive(token, is_path) {
-                    found(token.trim_matches('.'));
+                    found(if is_path { token.trim_matches('.') } else { token });
                 }
                 end
             }
