@@ -6,9 +6,11 @@
 use std::time::Duration;
 
 use ureq::tls::{PemItem, RootCerts, TlsConfig};
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Proxy, http};
 
 use crate::model::error::Error;
+use crate::model::resolver::Remembering;
 use crate::model::secret::Secret;
 use crate::model::settings::{Endpoint, Network, Route};
 
@@ -91,7 +93,9 @@ impl Http {
             let roots = RootCerts::new_with_certs(&certificates(path)?);
             config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
         }
-        Ok(Http { agent: config.build().new_agent(), endpoint })
+        let connector = DefaultConnector::default();
+        let agent = Agent::with_parts(config.build(), connector, Remembering::default());
+        Ok(Http { agent, endpoint })
     }
 }
 

@@ -1,0 +1,53 @@
+//! The address of a host, looked up once for the requests of a minute.
+//!
+//! The library looks the host up for every request, kept connections included, and on a thread of its own when there is a
+//! timeout: fifty look-ups and threads for a pack that asks one host.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::NextTimeout;
+
+/// How long an address is believed: the shortest time to live that is common among hosted services.
+const BELIEVED: Duration = Duration::from_secs(60);
+
+/// The library's resolver, with the newest answer kept.
+#[derive(Debug, Default)]
+pub(super) struct Remembering {
+    resolver: DefaultResolver,
+    newest: Mutex<Option<Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    uri: Uri,
+    addresses: ResolvedSocketAddrs,
+    since: Instant,
+}
+
+impl Resolver for Remembering {
+    /// Requests that start together wait for one look-up, which takes no longer than the first of them may.
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = |known: &&Known| {
+            known.uri.scheme() == uri.scheme()
+                && known.uri.authority() == uri.authority()
+                && known.since.elapsed() < BELIEVED
+        };
+        if let Some(known) = newest.as_ref().filter(is_known) {
+            return Ok(known.addresses.clone());
+        }
+        let addresses = self.resolver.resolve(uri, config, timeout)?;
+        *newest =
+            Some(Known { uri: uri.clone(), addresses: addresses.clone(), since: Instant::now() });
+        Ok(addresses)
+    }
+}
