@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -36,28 +37,38 @@ pub enum Reading {
     Unreadable,
 }
 
-/// Reads a file into a buffer, looking before opening: a pipe would block, a link could leave the root.
+/// Links are not followed: one could leave the root. A pipe does not block.
+const OPENED_HOW: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+
+/// Reads a file into a buffer. What it is, the open file is asked: nothing can take its place in between.
 pub fn read(root: &Path, relative: &[u8], max_bytes: u64, buffer: &mut Vec<u8>) -> Reading {
     buffer.clear();
     let path = full_path(root, relative);
-    let size = match fs::symlink_metadata(&path) {
+    let file = match fs::OpenOptions::new().read(true).custom_flags(OPENED_HOW).open(&path) {
+        Ok(file) => file,
+        Err(error) if is_no_file(&error) => return Reading::NotAFile,
+        Err(_) => return Reading::Unreadable,
+    };
+    let size = match file.metadata() {
         Ok(metadata) if metadata.is_file() => metadata.len(),
         Ok(_) => return Reading::NotAFile,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Reading::NotAFile,
         Err(_) => return Reading::Unreadable,
     };
     if size > max_bytes {
         return Reading::TooLarge;
     }
     // As many bytes as it had a moment ago: one that grows is as it was then, and no second read looks for an end.
-    let bytes = fs::File::open(&path).and_then(|file| {
-        buffer.reserve_exact(size as usize);
-        file.take(size).read_to_end(buffer)
-    });
-    match bytes {
+    buffer.reserve_exact(size as usize);
+    match file.take(size).read_to_end(buffer) {
         Ok(_) => Reading::Read,
         Err(_) => Reading::Unreadable,
     }
+}
+
+/// Gone, a link, or a socket.
+fn is_no_file(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+        || matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO))
 }
 
 /// What reading found; places in the list of paths, sorted.
