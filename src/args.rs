@@ -3,11 +3,16 @@
 //! Flags are a table per subcommand; the parser, the checks and the help text all read that table.
 //! Nothing here reads a file or the environment, and nothing below `cmd` sees a flag.
 
+mod given;
+mod table;
+
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
+
+use given::{Given, suggestion};
+use table::{COMPACT, SUBCOMMANDS, help, overview};
 
 /// What the person asked for.
 #[derive(Debug)]
@@ -110,121 +115,6 @@ pub struct PackArgs {
     pub json: bool,
 }
 
-/// One flag of a subcommand. `value` is the placeholder of its argument; `None` is a switch.
-struct Flag {
-    short: Option<char>,
-    long: &'static str,
-    value: Option<&'static str>,
-    help: &'static str,
-}
-
-/// One subcommand: its name, what stands after its flags, what it is for.
-struct Subcommand {
-    name: &'static str,
-    positional: &'static str,
-    about: &'static str,
-    flags: &'static [Flag],
-}
-
-const fn flag(long: &'static str, help: &'static str) -> Flag {
-    Flag { short: None, long, value: None, help }
-}
-
-const fn option(long: &'static str, value: &'static str, help: &'static str) -> Flag {
-    Flag { short: None, long, value: Some(value), help }
-}
-
-impl Flag {
-    const fn short(mut self, short: char) -> Flag {
-        self.short = Some(short);
-        self
-    }
-}
-
-const ROOT: Flag = option("root", "DIR", "the project (default: found from the working directory)");
-
-const PACK: Subcommand = Subcommand {
-    name: "pack",
-    positional: "\"<task>\"",
-    about: "rank the project's files for a task",
-    flags: &[
-        ROOT,
-        option("provider", "NAME", "keywords (local, default), jev or laya").short('p'),
-        option("limit", "N", "files to pick, 1 to 50 (default 10)").short('n'),
-        option("code", "N", "show the most relevant lines of the top N files, 0 to 10").short('c'),
-        flag("explain", "say why each file was picked").short('e'),
-        flag("estimate", "print what would be sent and cost; send nothing"),
-        flag("json", "print JSON"),
-    ],
-};
-
-const HOOK: Subcommand = Subcommand {
-    name: "hook",
-    positional: "[pre-compact]",
-    about: "answer a Claude Code hook: JSON on standard input, JSON or nothing on standard output",
-    flags: &[],
-};
-
-const COMPACT: Subcommand = Subcommand {
-    name: "compact",
-    positional: "FILE|- | bench DIR...",
-    about: "make a transcript smaller without rewording it",
-    flags: &[
-        option("host", "NAME", "answer a host's hook; claude-code"),
-        option("output", "FILE", "write the transcript there (default: standard output)")
-            .short('o'),
-        flag("dry-run", "print what would become of each call"),
-        flag("json", "print the decisions as JSON"),
-        option("policy", "NAME", "local (default), jev or jev-seed"),
-        option("target", "SHARE", "share of the size to remove (default 0.5)"),
-        option("min-reduction", "SHARE", "refuse to remove less (default 0.25)"),
-        option("preserve-recent-messages", "N", "newest messages that stay (default 6)"),
-        option("preserve-recent-calls", "N", "newest calls that stay (default 12)"),
-        option("keep-threshold", "SCORE", "jev-seed: scores from here up stay (default 0.5)"),
-        option("keep-result-threshold", "SCORE", "jev: results below may go (default 0.15)"),
-        option("keep-call-threshold", "SCORE", "jev: calls below may go (default 0.05)"),
-        option("max-state-tokens", "N", "ceiling of the state for a model (default 25000)"),
-        option("max-request-tokens", "N", "ceiling of a request to a model (default 30000)"),
-        option("truncate-head-chars", "N", "what stays of a result given up (default 300)"),
-        option("goal", "TEXT", "what the work is about, for a model (default: last prompts)"),
-        option("archive", "BOOL", "keep what goes, for restore (default true)"),
-    ],
-};
-
-const RESTORE: Subcommand = Subcommand {
-    name: "restore",
-    positional: "ID",
-    about: "print a tool result that a compaction removed",
-    flags: &[],
-};
-
-const MCP: Subcommand = Subcommand {
-    name: "mcp",
-    positional: "",
-    about: "serve agents over the Model Context Protocol on standard input and output",
-    flags: &[option(
-        "root",
-        "DIR",
-        "the project (default: the client's roots, else found from the working directory)",
-    )],
-};
-
-const DOCTOR: Subcommand = Subcommand {
-    name: "doctor",
-    positional: "[\"<prompt>\"]",
-    about: "say whether and why the hook would speak here",
-    flags: &[ROOT],
-};
-
-const INDEX: Subcommand = Subcommand {
-    name: "index",
-    positional: "status|build|clear",
-    about: "look at, make or remove the index of a project",
-    flags: &[ROOT, flag("quiet", "say nothing")],
-};
-
-const SUBCOMMANDS: &[&Subcommand] = &[&PACK, &COMPACT, &RESTORE, &HOOK, &MCP, &DOCTOR, &INDEX];
-
 /// Reads the command line, program name first.
 ///
 /// # Errors
@@ -312,154 +202,6 @@ fn index(given: &Given) -> Result<IndexArgs> {
         Some(other) => bail!("index has no action {other:?}: use status, build or clear"),
     };
     Ok(IndexArgs { action, root: given.path("root"), quiet: given.has("quiet") })
-}
-
-/// The flags and arguments of one subcommand as given, names checked, values still text.
-struct Given {
-    flags: Vec<(&'static str, OsString)>,
-    positionals: Vec<String>,
-    help: bool,
-}
-
-impl Given {
-    fn read(subcommand: &Subcommand, argv: impl Iterator<Item = OsString>) -> Result<Given> {
-        let mut given = Given { flags: Vec::new(), positionals: Vec::new(), help: false };
-        let mut parser = lexopt::Parser::from_args(argv);
-        while let Some(arg) = parser.next()? {
-            let flag = match &arg {
-                lexopt::Arg::Short('h') | lexopt::Arg::Long("help") => {
-                    given.help = true;
-                    continue;
-                }
-                lexopt::Arg::Short(short) => {
-                    subcommand.flags.iter().find(|f| f.short == Some(*short))
-                }
-                lexopt::Arg::Long(long) => subcommand.flags.iter().find(|f| f.long == *long),
-                lexopt::Arg::Value(value) => {
-                    given.positionals.push(utf8(value, "argument")?);
-                    continue;
-                }
-            };
-            let Some(flag) = flag else { return Err(unknown_flag(subcommand, &arg)) };
-            let value = if flag.value.is_some() { parser.value()? } else { OsString::new() };
-            given.flags.push((flag.long, value));
-        }
-        if subcommand.positional.is_empty()
-            && !given.help
-            && let Some(surplus) = given.positionals.first()
-        {
-            bail!("{} takes no argument, but got {surplus:?}", subcommand.name);
-        }
-        Ok(given)
-    }
-
-    /// What stands after the flags, as one text; `None` when it is blank.
-    fn rest(&self) -> Option<String> {
-        Some(self.positionals.join(" ")).filter(|text| !text.trim().is_empty())
-    }
-
-    /// The last value given wins, as in most tools.
-    fn raw(&self, long: &str) -> Option<&OsString> {
-        self.flags.iter().rev().find(|(name, _)| *name == long).map(|(_, value)| value)
-    }
-
-    fn has(&self, long: &str) -> bool {
-        self.raw(long).is_some()
-    }
-
-    fn path(&self, long: &str) -> Option<PathBuf> {
-        self.raw(long).map(PathBuf::from)
-    }
-
-    fn text(&self, long: &str) -> Result<Option<String>> {
-        self.raw(long).map(|value| utf8(value, long)).transpose()
-    }
-
-    fn number(&self, long: &str, min: usize, max: usize) -> Result<Option<usize>> {
-        let Some(text) = self.text(long)? else { return Ok(None) };
-        let number: usize = text
-            .parse()
-            .with_context(|| format!("--{long} takes a whole number, but got {text:?}"))?;
-        if !(min..=max).contains(&number) {
-            bail!("--{long} must be from {min} to {max}, but got {number}");
-        }
-        Ok(Some(number))
-    }
-}
-
-fn utf8(value: &OsString, what: &str) -> Result<String> {
-    value.clone().into_string().map_err(|bad| anyhow!("{what} is not UTF-8: {}", bad.display()))
-}
-
-fn unknown_flag(subcommand: &Subcommand, arg: &lexopt::Arg<'_>) -> anyhow::Error {
-    let (given, hint) = match arg {
-        lexopt::Arg::Long(long) => {
-            (format!("--{long}"), suggestion(long, subcommand.flags.iter().map(|f| f.long)))
-        }
-        lexopt::Arg::Short(short) => (format!("-{short}"), String::new()),
-        lexopt::Arg::Value(value) => (value.display().to_string(), String::new()),
-    };
-    let name = subcommand.name;
-    anyhow!("{name} has no flag {given}{hint}; try context-packer {name} --help")
-}
-
-/// `; did you mean "pack"?` when a known name is at most two edits away.
-fn suggestion<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
-    known
-        .map(|name| (edit_distance(given.as_bytes(), name.as_bytes()), name))
-        .filter(|&(distance, _)| distance <= 2)
-        .min()
-        .map(|(_, name)| format!("; did you mean {name:?}?"))
-        .unwrap_or_default()
-}
-
-/// Levenshtein distance, in bytes.
-fn edit_distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-fn overview() -> String {
-    let mut text = String::from(
-        "context-packer: the right files for a task before an agent's first turn\n\n\
-         Usage: context-packer <command> [options]\n\nCommands:\n",
-    );
-    for s in SUBCOMMANDS {
-        let _ = writeln!(text, "  {:<9} {}", s.name, s.about);
-    }
-    text.push_str(
-        "\n  -h, --help      this text, or a command's own: context-packer pack --help\n",
-    );
-    text.push_str("      --version   the version\n");
-    text
-}
-
-fn help(subcommand: &Subcommand) -> String {
-    let Subcommand { name, positional, about, flags } = subcommand;
-    let space = if positional.is_empty() { "" } else { " " };
-    let mut text = format!(
-        "context-packer {name}: {about}\n\n\
-         Usage: context-packer {name}{space}{positional} [options]\n\nOptions:\n"
-    );
-    for flag in *flags {
-        let short = flag.short.map_or_else(|| "    ".to_owned(), |c| format!("-{c}, "));
-        let long = match flag.value {
-            Some(value) => format!("--{} {value}", flag.long),
-            None => format!("--{}", flag.long),
-        };
-        let _ = writeln!(text, "  {short}{long:<20} {}", flag.help);
-    }
-    let _ = writeln!(text, "  -h, {:<20} this text", "--help");
-    text
 }
 
 #[cfg(test)]

@@ -1,0 +1,125 @@
+//! What was given for one subcommand: flags and arguments, names checked against the table, values read on demand.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+
+use super::table::Subcommand;
+
+/// The flags and arguments of one subcommand as given, names checked, values still text.
+pub(super) struct Given {
+    flags: Vec<(&'static str, OsString)>,
+    pub(super) positionals: Vec<String>,
+    pub(super) help: bool,
+}
+
+impl Given {
+    pub(super) fn read(
+        subcommand: &Subcommand,
+        argv: impl Iterator<Item = OsString>,
+    ) -> Result<Given> {
+        let mut given = Given { flags: Vec::new(), positionals: Vec::new(), help: false };
+        let mut parser = lexopt::Parser::from_args(argv);
+        while let Some(arg) = parser.next()? {
+            let flag = match &arg {
+                lexopt::Arg::Short('h') | lexopt::Arg::Long("help") => {
+                    given.help = true;
+                    continue;
+                }
+                lexopt::Arg::Short(short) => {
+                    subcommand.flags.iter().find(|f| f.short == Some(*short))
+                }
+                lexopt::Arg::Long(long) => subcommand.flags.iter().find(|f| f.long == *long),
+                lexopt::Arg::Value(value) => {
+                    given.positionals.push(utf8(value, "argument")?);
+                    continue;
+                }
+            };
+            let Some(flag) = flag else { return Err(unknown_flag(subcommand, &arg)) };
+            let value = if flag.value.is_some() { parser.value()? } else { OsString::new() };
+            given.flags.push((flag.long, value));
+        }
+        if subcommand.positional.is_empty()
+            && !given.help
+            && let Some(surplus) = given.positionals.first()
+        {
+            bail!("{} takes no argument, but got {surplus:?}", subcommand.name);
+        }
+        Ok(given)
+    }
+
+    /// What stands after the flags, as one text; `None` when it is blank.
+    pub(super) fn rest(&self) -> Option<String> {
+        Some(self.positionals.join(" ")).filter(|text| !text.trim().is_empty())
+    }
+
+    /// The last value given wins, as in most tools.
+    fn raw(&self, long: &str) -> Option<&OsString> {
+        self.flags.iter().rev().find(|(name, _)| *name == long).map(|(_, value)| value)
+    }
+
+    pub(super) fn has(&self, long: &str) -> bool {
+        self.raw(long).is_some()
+    }
+
+    pub(super) fn path(&self, long: &str) -> Option<PathBuf> {
+        self.raw(long).map(PathBuf::from)
+    }
+
+    pub(super) fn text(&self, long: &str) -> Result<Option<String>> {
+        self.raw(long).map(|value| utf8(value, long)).transpose()
+    }
+
+    pub(super) fn number(&self, long: &str, min: usize, max: usize) -> Result<Option<usize>> {
+        let Some(text) = self.text(long)? else { return Ok(None) };
+        let number: usize = text
+            .parse()
+            .with_context(|| format!("--{long} takes a whole number, but got {text:?}"))?;
+        if !(min..=max).contains(&number) {
+            bail!("--{long} must be from {min} to {max}, but got {number}");
+        }
+        Ok(Some(number))
+    }
+}
+
+fn utf8(value: &OsString, what: &str) -> Result<String> {
+    value.clone().into_string().map_err(|bad| anyhow!("{what} is not UTF-8: {}", bad.display()))
+}
+
+fn unknown_flag(subcommand: &Subcommand, arg: &lexopt::Arg<'_>) -> anyhow::Error {
+    let (given, hint) = match arg {
+        lexopt::Arg::Long(long) => {
+            (format!("--{long}"), suggestion(long, subcommand.flags.iter().map(|f| f.long)))
+        }
+        lexopt::Arg::Short(short) => (format!("-{short}"), String::new()),
+        lexopt::Arg::Value(value) => (value.display().to_string(), String::new()),
+    };
+    let name = subcommand.name;
+    anyhow!("{name} has no flag {given}{hint}; try context-packer {name} --help")
+}
+
+/// `; did you mean "pack"?` when a known name is at most two edits away.
+pub(super) fn suggestion<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
+    known
+        .map(|name| (edit_distance(given.as_bytes(), name.as_bytes()), name))
+        .filter(|&(distance, _)| distance <= 2)
+        .min()
+        .map(|(_, name)| format!("; did you mean {name:?}?"))
+        .unwrap_or_default()
+}
+
+/// Levenshtein distance, in bytes.
+fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
