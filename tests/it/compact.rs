@@ -116,7 +116,7 @@ fn check(input: &str) -> String {
     assert_eq!(std::fs::read_to_string(repo.root.join("session.jsonl")).unwrap(), input);
     assert!(output.contains("fix"), "the person's words are gone");
     assert!(output.contains("handler_39_99()"), "a recent result was cut");
-    assert!(output.contains("excerpt, re-read before editing"));
+    assert!(output.contains("[context-packer: 0 of "), "a cut result does not say so");
     repo.file("again.jsonl", &output);
     let again = repo.packer().args(&["compact", "again.jsonl"]).run();
     assert!(again.expect_code(1).is_empty());

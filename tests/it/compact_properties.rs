@@ -50,7 +50,7 @@ fn line() -> impl Strategy<Value = String> {
         2 => " {0,4}[0-9]{1,4}→\tlet [a-z_]{4,12} = [a-z_]{4,12};",
         2 => "[ -~]{0,80}",
         1 => "\\PC{0,30}",
-        1 => Just("[… 3 lines omitted …]".to_owned()),
+        1 => Just("[… 3 lines]".to_owned()),
         1 => Just(String::new()),
         1 => Just("error: cannot find value `x`".to_owned()),
     ]

@@ -108,5 +108,5 @@ fn freed(text: &str, outcome: &Outcome) -> usize {
         }
         Outcome::DropCall => char_count(text),
     };
-    chars.saturating_sub(NOTE_COST.head)
+    chars.saturating_sub(NOTE_COST.head + NOTE_COST.excerpt)
 }

@@ -46,6 +46,7 @@ pub fn note(note: &Note<'_>) -> String {
         Reason::Notice => "; the call says the rest",
         Reason::Retried => "; succeeded later",
         Reason::Scored => "; re-run the tool if needed",
+        _ if note.kept_chars == 0 => "",
         _ => "; excerpt, re-read before editing",
     });
     if let Some(id) = note.archived {
@@ -59,7 +60,7 @@ pub fn note(note: &Note<'_>) -> String {
 #[must_use]
 pub fn gap(lines: usize) -> String {
     let plural = if lines == 1 { "" } else { "s" };
-    format!("[… {lines} line{plural} omitted …]")
+    format!("[… {lines} line{plural}]")
 }
 
 /// The line that stays of a call that went with its result.
@@ -88,7 +89,7 @@ fn short(subject: &str) -> String {
 /// How many lines a gap line stands for; `None` for any other line.
 #[must_use]
 pub fn gap_lines(line: &str) -> Option<usize> {
-    let (count, unit) = line.strip_prefix("[… ")?.strip_suffix(" omitted …]")?.split_once(' ')?;
+    let (count, unit) = line.strip_prefix("[… ")?.strip_suffix(']')?.split_once(' ')?;
     matches!(unit, "line" | "lines").then(|| count.parse().ok())?
 }
 
@@ -145,6 +146,11 @@ mod tests {
              context-packer restore 0123456789ab]"
         );
         assert_eq!(original_chars(&line), Some(4200));
+        said.kept_chars = 0;
+        assert_eq!(
+            note(&said),
+            "[context-packer: 0 of 4200 chars; context-packer restore 0123456789ab]"
+        );
         said.is_error = true;
         assert!(is_tombstone(&note(&said)));
         assert!(is_tombstone("abc\n[… 500 chars truncated; re-run the tool if needed]"));

@@ -1,6 +1,7 @@
 //! The line selector, "coverage and contiguity": the most valuable lines of old results, up to a budget.
 //!
-//! Value of a line = prior × (worth + worth of the tokens that nothing kept so far holds) × contiguity / (length + overhead).
+//! Value of a line = prior × (worth + worth of the tokens that nothing kept so far holds) × contiguity / (length + overhead), a
+//! gap that it opens counted as length.
 //! A line that stands word for word in what is kept is worth a fraction of that. The lines and tokens of texts, calls and untouched results count as kept from the start, so lines are spent on what nothing
 //! else preserves. Values fall as tokens get kept: the heap is lazy, and a value is brought up to date when it
 //! reaches the top. It rises only beside a line just kept, and then the line enters the heap again. Ties: transcript order.
@@ -27,15 +28,17 @@ const EPSILON: f64 = 1e-12;
 /// What the notes of a cut result cost, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoteCost {
-    /// The note at its head.
+    /// The note at its head when nothing stays.
     pub head: usize,
+    /// What it says besides when something does.
+    pub excerpt: usize,
     /// A line that stands for a gap.
     pub gap: usize,
 }
 
 impl NoteCost {
     /// What the ruler charges a policy for each result it touches.
-    pub const RULER: NoteCost = NoteCost { head: 60, gap: 0 };
+    pub const RULER: NoteCost = NoteCost { head: 60, excerpt: 0, gap: 0 };
 }
 
 /// Decides about every pair that is neither pinned nor cut by a rule, so that the transcript gets down to `goal`
@@ -65,7 +68,7 @@ pub fn select(
     let notes = cost.head * facts.candidates.len();
     let budget = goal as i64 - (size - of_candidates) as i64 - notes as i64;
     let lines = worth::of_lines(&facts, pairs, weights);
-    let mut taken = Greedy::new(&facts, &lines, weights, cost.gap).take(budget);
+    let mut taken = Greedy::new(&facts, &lines, weights, cost).take(budget);
     fill_short_gaps(&facts, &lines, &mut taken, cost.gap);
     decisions(&facts, &lines, &taken, decided, weights, cost)
 }
@@ -81,7 +84,7 @@ fn size_after(
     for (pair, decision) in pairs.iter().zip(decided) {
         if let Some(Decision { outcome: Outcome::Excerpt(kept), .. }) = decision {
             size -= pair.result.chars;
-            size += cost.head + kept.iter().map(|k| k.chars + 1).sum::<usize>();
+            size += cost.head + cost.excerpt + kept.iter().map(|k| k.chars + 1).sum::<usize>();
         }
     }
     size
@@ -120,7 +123,8 @@ fn decisions(
             .map(|line| Kept { line: line - range.start, chars: lines[line].chars })
             .collect();
         let omitted = range.clone().filter(|&line| !taken[line]).map(|line| lines[line].chars + 1);
-        let notes = cost.head + 1 + gaps(&taken[range.clone()]) * cost.gap;
+        let excerpt = if kept.is_empty() { 0 } else { cost.excerpt };
+        let notes = cost.head + excerpt + 1 + gaps(&taken[range.clone()]) * cost.gap;
         let is_whole = kept.len() as f64 >= range.len() as f64 * weights.whole_share;
         decisions[candidate.pair] = if is_whole || omitted.sum::<usize>() <= notes {
             Some(Decision::keep(Reason::Whole))
@@ -173,8 +177,7 @@ struct Greedy<'s, 't> {
     heap: BinaryHeap<Entry>,
     /// By line: its newest value in the heap, which has the line at this value or more.
     queued: Vec<f64>,
-    /// Characters of a gap line.
-    gap: usize,
+    cost: NoteCost,
 }
 
 /// A line and what it was worth when it was put into the heap.
@@ -203,7 +206,7 @@ impl<'s, 't> Greedy<'s, 't> {
         facts: &'s Facts<'t>,
         lines: &'s [LineWorth],
         weights: &'s Weights,
-        gap: usize,
+        cost: NoteCost,
     ) -> Greedy<'s, 't> {
         let mut greedy = Greedy {
             facts,
@@ -218,7 +221,7 @@ impl<'s, 't> Greedy<'s, 't> {
             has_kept: vec![false; facts.candidates.len()],
             heap: BinaryHeap::new(),
             queued: Vec::new(),
-            gap,
+            cost,
         };
         let entries: Vec<Entry> = (0..lines.len()).map(|line| greedy.entry(line)).collect();
         greedy.queued = entries.iter().map(|entry| entry.value).collect();
@@ -243,23 +246,29 @@ impl<'s, 't> Greedy<'s, 't> {
             .take(self.weights.max_new_tokens);
         let new: f64 = new.map(|&token| self.token_worth[token as usize]).sum();
         let contiguity = self.contiguity[usize::from(self.kept_close[line].min(MAX_CLOSE))];
-        let length = self.cost(line).max(1) as f64 + self.weights.overhead_chars;
+        let breaks = self.breaks(line) * self.weights.break_chars as i64;
+        let length = self.lines[line].chars as i64 + 1 + breaks;
+        let length = length.max(1) as f64 + self.weights.overhead_chars;
         contiguity * prior * (worth * repeated + new) / length
     }
 
-    /// What keeping a line costs now, in characters: itself, and the gap lines that come or go with it.
+    /// What keeping a line costs now, in characters: itself, the gap lines that come or go with it, and for the first of a
+    /// result what the note says then.
     fn cost(&self, line: usize) -> i64 {
-        let chars = self.lines[line].chars as i64 + 1;
-        if self.gap == 0 {
-            return chars;
-        }
+        let is_first = !self.has_kept[self.lines[line].candidate];
+        let excerpt = if is_first { self.cost.excerpt } else { 0 };
+        (self.lines[line].chars + 1 + excerpt) as i64 + self.breaks(line) * self.cost.gap as i64
+    }
+
+    /// How many more gaps there are once a line is kept.
+    fn breaks(&self, line: usize) -> i64 {
         let range = self.facts.candidates[self.lines[line].candidate].range.clone();
         let is_edge = |side: Option<usize>| side.is_none_or(|side| self.taken[side]);
         let before = line.checked_sub(1).filter(|&before| before >= range.start);
         let after = Some(line + 1).filter(|&after| after < range.end);
         let sides = i64::from(!is_edge(before)) + i64::from(!is_edge(after));
         let is_first = !self.has_kept[self.lines[line].candidate];
-        chars + self.gap as i64 * (sides - i64::from(!is_first))
+        sides - i64::from(!is_first)
     }
 
     /// Takes lines until the budget is spent; for each line whether it was taken.
@@ -272,10 +281,12 @@ impl<'s, 't> Greedy<'s, 't> {
                 continue;
             }
             let now = self.entry(line);
-            let cost = self.cost(line);
             if now.value < value - EPSILON && self.heap.peek().is_some_and(|top| now < *top) {
                 self.push(now);
-            } else if cost <= left {
+                continue;
+            }
+            let cost = self.cost(line);
+            if cost <= left {
                 left -= cost;
                 self.keep(line);
             } else if left < MIN_BUDGET {

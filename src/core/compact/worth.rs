@@ -194,17 +194,14 @@ pub(super) fn of_lines(
     let used_tokens = used_tokens(facts, weights);
     for (index, candidate) in facts.candidates.iter().enumerate() {
         let pair = &pairs[candidate.pair];
-        let used = used_lines(facts, &used_tokens, candidate);
+        let used = used_near(&used_lines(facts, &used_tokens, candidate), weights);
         let is_command = is_tool(pair, &["Bash", "bash"]);
         let of_result = prior_of_result(facts, candidate.pair, pair, weights);
         let source = if is_tool(pair, &FILES_AND_REPORTS) { 1.0 } else { weights.other_tools };
         let mut offset = 0;
         for (i, line) in candidate.range.clone().enumerate() {
             let text = facts.lines.texts[line];
-            let near =
-                i.saturating_sub(weights.near_lines)..used.len().min(i + weights.near_lines + 1);
-            let used_near = used[near].iter().fold(0.0_f64, |a, &b| a.max(b)) * weights.near;
-            let mut worth = weights.base + used[i].max(used_near) * weights.used;
+            let mut worth = weights.base + used[i] * weights.used;
             if weights.definition > 0.0 && is_definition(text) {
                 worth += weights.definition;
             }
@@ -250,4 +247,16 @@ fn used_lines(facts: &Facts<'_>, used_tokens: &[f64], candidate: &Candidate) -> 
     };
     let of_line = |line| facts.lines.tokens_of(line).iter().map(of_token).fold(0.0, f64::max);
     candidate.range.clone().map(of_line).collect()
+}
+
+/// For each line, how lately it was used, or a share of how lately one near by was. Few lines were: each tells those around it.
+fn used_near(used: &[f64], weights: &Weights) -> Vec<f64> {
+    let mut best = used.to_vec();
+    for (i, &used) in used.iter().enumerate().filter(|(_, used)| **used > 0.0) {
+        let end = best.len().min(i + weights.near_lines + 1);
+        for near in &mut best[i.saturating_sub(weights.near_lines)..end] {
+            *near = near.max(used * weights.near);
+        }
+    }
+    best
 }
