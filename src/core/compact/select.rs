@@ -1,10 +1,10 @@
 //! The line selector, "coverage and contiguity": the most valuable lines of old results, up to a budget.
 //!
-//! Value of a line = prior × (worth + worth of the tokens that nothing kept so far holds) × contiguity / (length + overhead), a
-//! gap that it opens counted as length.
-//! A line that stands word for word in what is kept is worth a fraction of that. The lines and tokens of texts, calls and untouched results count as kept from the start, so lines are spent on what nothing
-//! else preserves. Values fall as tokens get kept: the heap is lazy, and a value is brought up to date when it
-//! reaches the top. It rises only beside a line just kept, and then the line enters the heap again. Ties: transcript order.
+//! Value of a line = prior × (worth + worth of the tokens that nothing kept so far holds) × contiguity / (length + overhead);
+//! a gap that it opens counts as length, and a line that stands word for word in what is kept is worth a fraction. The lines
+//! and tokens of texts, calls and untouched results count as kept from the start, so lines are spent on what nothing else
+//! preserves. Values fall as tokens get kept: the heap is lazy, and a value is brought up to date when it reaches the top. It
+//! rises only beside a line just kept, and then the line enters the heap again. Ties: transcript order.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -237,13 +237,8 @@ impl<'s, 't> Greedy<'s, 't> {
         let LineWorth { prior, worth, id, .. } = self.lines[line];
         let repeated = if self.is_kept_line[id as usize] { self.weights.repeated } else { 1.0 };
         let is_new = |token: &&u32| !self.is_covered[**token as usize];
-        let new = self
-            .facts
-            .lines
-            .tokens_of(line)
-            .iter()
-            .filter(is_new)
-            .take(self.weights.max_new_tokens);
+        let tokens = self.facts.lines.tokens_of(line).iter();
+        let new = tokens.filter(is_new).take(self.weights.max_new_tokens);
         let new: f64 = new.map(|&token| self.token_worth[token as usize]).sum();
         let contiguity = self.contiguity[usize::from(self.kept_close[line].min(MAX_CLOSE))];
         let breaks = self.breaks(line) * self.weights.break_chars as i64;
