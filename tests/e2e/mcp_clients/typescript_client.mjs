@@ -40,14 +40,19 @@ assert.match(other.content[0].text, /src\/report\.py/);
 assert.equal((await call({ task, limit: 0 })).isError, true);
 await assert.rejects(client.callTool({ name: "no_such_tool", arguments: {} }), { code: -32602 });
 
+assert.deepEqual(troubles, []);
+
 const abort = new AbortController();
 const cancelled = client.callTool({ name: "pack_context", arguments: { task } }, undefined, { signal: abort.signal });
 abort.abort("changed my mind");
 await assert.rejects(cancelled);
 await client.ping();
+// A quick answer may cross the cancellation; the protocol has the client ignore it, and this one mentions it.
+const isCrossed = ({ message }) => message.startsWith("Received a response for an unknown message ID");
+assert.ok(troubles.length <= 1 && troubles.every(isCrossed), String(troubles));
 
 const closing = performance.now();
 await client.close();
 assert.ok(performance.now() - closing < 1000, "the server ends when its input is closed");
-assert.deepEqual(troubles, []);
+assert.ok(troubles.length <= 1, String(troubles));
 console.log(client.getServerVersion()?.version);
