@@ -4,7 +4,7 @@ use super::ask::may_drop;
 use super::local::NOTE_COST;
 use super::pair::Pairing;
 use super::plan::{Decision, Outcome, Plan, Reason, Scores, head};
-use super::transcript::{Transcript, char_count};
+use super::transcript::{ToolResult, Transcript};
 
 /// A result no longer than its head and this stays whole: the seed's slack.
 const HEAD_SLACK: usize = 120;
@@ -25,9 +25,7 @@ pub fn by_threshold(
         };
         let outcome = match answer {
             Scores { result, .. } if result >= threshold => Outcome::Keep,
-            Scores { call, .. } if call >= threshold => {
-                cut(&pairing.pairs[i].result.text, head_chars)
-            }
+            Scores { call, .. } if call >= threshold => cut(pairing.pairs[i].result, head_chars),
             _ => Outcome::DropCall,
         };
         Decision { outcome, scores: scores[i], ..Decision::keep(Reason::Scored) }
@@ -36,11 +34,11 @@ pub fn by_threshold(
 }
 
 /// The head of a result, unless hardly more than that would go.
-fn cut(text: &str, head_chars: usize) -> Outcome {
-    if char_count(text) <= head_chars + HEAD_SLACK {
+fn cut(result: &ToolResult<'_>, head_chars: usize) -> Outcome {
+    if result.chars <= head_chars + HEAD_SLACK {
         return Outcome::Keep;
     }
-    Outcome::Excerpt(head(text, head_chars))
+    Outcome::Excerpt(head(&result.text, head_chars))
 }
 
 /// What the ranking may be told. Scores in [0, 1], sizes in characters.
@@ -78,7 +76,7 @@ pub fn by_rank(
     for (i, decision) in settled.into_iter().enumerate() {
         let decision = decision
             .unwrap_or_else(|| Decision { scores: scores[i], ..Decision::keep(Reason::Scored) });
-        size -= freed(&pairing.pairs[i].result.text, &decision.outcome).min(size);
+        size -= freed(pairing.pairs[i].result, &decision.outcome).min(size);
         decisions.push(decision);
     }
     let mut order: Vec<(Scores, usize)> =
@@ -91,22 +89,22 @@ pub fn by_rank(
         let pair = &pairing.pairs[i];
         let outcome = match answer.call < options.call_threshold && may_drop(pair) {
             true => Outcome::DropCall,
-            false => cut(&pair.result.text, options.head_chars),
+            false => cut(pair.result, options.head_chars),
         };
-        size -= freed(&pair.result.text, &outcome).min(size);
+        size -= freed(pair.result, &outcome).min(size);
         decisions[i].outcome = outcome;
     }
     Some(Plan { decisions })
 }
 
 /// Characters of a result that go, less the note that stays.
-fn freed(text: &str, outcome: &Outcome) -> usize {
+fn freed(result: &ToolResult<'_>, outcome: &Outcome) -> usize {
     let chars = match outcome {
         Outcome::Keep => return 0,
         Outcome::Excerpt(kept) => {
-            char_count(text).saturating_sub(kept.iter().map(|k| k.chars + 1).sum::<usize>())
+            result.chars.saturating_sub(kept.iter().map(|k| k.chars + 1).sum::<usize>())
         }
-        Outcome::DropCall => char_count(text),
+        Outcome::DropCall => result.chars,
     };
     chars.saturating_sub(NOTE_COST.head + NOTE_COST.excerpt)
 }
