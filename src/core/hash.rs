@@ -40,19 +40,10 @@ impl Hasher for FxHasher {
         for word in words {
             self.add(u64::from_le_bytes(*word));
         }
-        // The last bytes once more, up to eight of them: copying a few needs longer than reading many.
-        match (bytes.last_chunk(), rest.first_chunk(), rest.last_chunk(), rest) {
-            (_, _, _, []) => {}
-            (Some(last), ..) => self.add(u64::from_le_bytes(*last)),
-            (_, Some(first), Some(last), _) => {
-                let word = u64::from(u32::from_le_bytes(*first)) << 32;
-                self.add(word | u64::from(u32::from_le_bytes(*last)));
-            }
-            (.., [first, middle @ .., last]) => {
-                let middle = middle.first().copied().unwrap_or(*first);
-                self.add(u64::from(u32::from_le_bytes([*first, middle, *last, 0])));
-            }
-            (.., [only]) => self.add(u64::from(*only)),
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            self.add(u64::from_le_bytes(last));
         }
     }
 
