@@ -11,6 +11,7 @@ pub mod corpus;
 pub mod fuse;
 pub(crate) mod hash;
 pub mod history;
+pub(crate) mod lines;
 pub mod matcher;
 pub(crate) mod mention;
 pub mod query;

@@ -10,6 +10,7 @@ mod value;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::lines::ranges;
 use token::{is_random, is_word, words};
 use value::{bare_values, literals};
 
@@ -88,13 +89,7 @@ fn replace(text: &str, mut found: Vec<Range<usize>>) -> (Cow<'_, str>, usize) {
 
 /// The lines of a text, without the white space at their ends.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    let mut start = 0;
-    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
-    ends.map(move |end| {
-        let range = start..start + text[start..end].trim_ascii_end().len();
-        start = end + 1;
-        range
-    })
+    ranges(text).map(|line| line.start..line.start + text[line].trim_ascii_end().len())
 }
 
 /// `-----BEGIN … PRIVATE KEY-----` to its end; a block that was cut off goes to the end of the text.

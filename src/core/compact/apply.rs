@@ -3,11 +3,11 @@
 //! An edit never touches a text of the person or the model, and a result only loses lines. What would not get
 //! smaller stays as it was.
 
-use super::line::lines;
 use super::mark::{self, Note};
 use super::pair::{Pair, Pairing};
 use super::plan::{Kept, Outcome, Plan};
 use super::transcript::{Message, Part, Place, Transcript, Value, char_count};
+use crate::core::lines::lines;
 
 /// A change of one part.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use super::line::{lines, without_number};
+use super::line::without_number;
 use super::token::{Kind, each_token};
 use crate::core::hash::FxMap;
+use crate::core::lines::lines;
 
 /// The tokens met so far; ids are 0, 1, … in the order of first sight.
 #[derive(Debug, Default)]

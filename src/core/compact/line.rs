@@ -2,16 +2,6 @@
 
 use super::token::is_word;
 
-/// The lines of a text, without line feeds; at least one. As `split('\n')`, at the speed of a vector search.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut start = 0;
-    memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).map(move |end| {
-        let line = &text[start..end];
-        start = end + 1;
-        line
-    })
-}
-
 /// The line without the number that Claude Code's Read tool puts before it (`   12→` or `12⇥`).
 #[must_use]
 pub fn without_number(line: &str) -> &str {

@@ -1,8 +1,9 @@
 //! The plan: for every paired call, what becomes of it and why. Plain data, made by the policies, read by `apply`.
 
-use super::line::{lines, names_failure};
+use super::line::names_failure;
 use super::pair::Pair;
 use super::transcript::char_count;
+use crate::core::lines::lines;
 
 /// What becomes of every pair of a transcript; parallel to `Pairing::pairs`.
 #[derive(Debug, Clone, PartialEq)]

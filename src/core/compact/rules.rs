@@ -3,11 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::line::lines;
 use super::pair::Pair;
 use super::plan::{Decision, Reason, head, is_tool};
 use super::transcript::{Call, Value};
 use crate::core::hash::FxSet;
+use crate::core::lines::lines;
 
 /// Results shorter than these are not worth a note; in characters. Chosen on the development split of the transcripts.
 const MIN_DUPLICATE: usize = 200;

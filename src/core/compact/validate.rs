@@ -4,10 +4,10 @@
 use std::fmt;
 
 use super::apply::{Change, Edit};
-use super::line::lines;
 use super::mark;
 use super::pair::pair;
 use super::transcript::{Part, Place, Transcript};
+use crate::core::lines::lines;
 
 /// A broken invariant; which message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
