@@ -54,7 +54,7 @@ fn files(paths: &[String]) -> Result<Vec<PathBuf>> {
         }
     }
     files.retain(|file| file.extension().is_some_and(|e| e == "jsonl" || e == "json"));
-    files.sort();
+    files.sort_unstable();
     Ok(files)
 }
 

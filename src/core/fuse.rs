@@ -35,7 +35,7 @@ pub struct Judged {
 pub fn pool(verdicts: &[(usize, f64)], first_stage: &[usize]) -> Vec<usize> {
     let mut by_verdict: Vec<(usize, f64)> = verdicts.to_vec();
     let rank = ranks(first_stage);
-    by_verdict.sort_by(|a, b| {
+    by_verdict.sort_unstable_by(|a, b| {
         b.1.total_cmp(&a.1).then_with(|| rank(a.0).cmp(&rank(b.0))).then(a.0.cmp(&b.0))
     });
     let mut pool: Vec<usize> = Vec::with_capacity(2 * POOL);
@@ -81,7 +81,7 @@ pub fn score(judged: &mut [Judged], last_rank: usize) {
         let weights = if compared { 2.0 + CHOICE_WEIGHT } else { 2.0 };
         file.score = (fused(file, last_rank) + CHOICE_WEIGHT * choice) / weights;
     }
-    judged.sort_by(|a, b| {
+    judged.sort_unstable_by(|a, b| {
         let rank = |file: &Judged| file.keyword_rank.unwrap_or(usize::MAX);
         b.score.total_cmp(&a.score).then(rank(a).cmp(&rank(b))).then(a.document.cmp(&b.document))
     });

@@ -195,7 +195,8 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
         .map(|(document, score)| Candidate { document, score })
         .collect();
     // Documents are sorted by path, so the index is the path as the last key.
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.document.cmp(&b.document)));
+    candidates
+        .sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.document.cmp(&b.document)));
     Ranking { candidates, parts, is_distinctive: is_distinctive(query, corpus, &paths) }
 }
 
@@ -363,7 +364,7 @@ fn top(scores: &[f64], count: usize) -> Vec<u32> {
         order.select_nth_unstable_by(count - 1, by_score);
     }
     order.truncate(count);
-    order.sort_by(by_score);
+    order.sort_unstable_by(by_score);
     order
 }
 
@@ -413,7 +414,7 @@ impl Ranking {
                 Some((term, list[at].count))
             })
             .collect();
-        words.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        words.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         Reasons {
             body_rank: place(&parts.body, d),
             path_rank: place(&parts.path, d),

@@ -72,7 +72,7 @@ fn replace(text: &str, mut found: Vec<Range<usize>>) -> (Cow<'_, str>, usize) {
     if found.is_empty() {
         return (Cow::Borrowed(text), 0);
     }
-    found.sort_by_key(|span| (span.start, span.end));
+    found.sort_unstable_by_key(|span| (span.start, span.end));
     let mut clean = String::with_capacity(text.len());
     let (mut copied, mut count) = (0, 0);
     for span in found {

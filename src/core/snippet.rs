@@ -39,7 +39,7 @@ pub fn windows(text: &[u8], query: &Query) -> Vec<Window> {
         .map(|start| (score(&hits[start..lines.len().min(start + WINDOW_LINES)]), start))
         .filter(|&(score, _)| score > 0)
         .collect();
-    scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut chosen: Vec<usize> = Vec::new();
     for (_, start) in scored {
         if chosen.len() < WINDOWS && chosen.iter().all(|&c| start.abs_diff(c) >= WINDOW_LINES) {

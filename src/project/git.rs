@@ -75,7 +75,7 @@ pub fn environment() -> u64 {
     };
     let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| is_ours(name)).collect();
     variables.retain(|(name, _)| !REDIRECTIONS.iter().any(|redirection| name == redirection));
-    variables.sort();
+    variables.sort_unstable();
     let mut hasher = DefaultHasher::new();
     variables.hash(&mut hasher);
     hasher.finish()

@@ -28,7 +28,7 @@ pub(super) fn by_call<'p, 't, 'a>(
     plan: &'p Plan,
 ) -> Vec<(&'p Pair<'t, 'a>, &'p Decision)> {
     let mut rows: Vec<_> = pairing.pairs.iter().zip(&plan.decisions).collect();
-    rows.sort_by_key(|(pair, _)| pair.number);
+    rows.sort_unstable_by_key(|(pair, _)| pair.number);
     rows
 }
 

@@ -92,7 +92,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
         .collect();
-    files.sort();
+    files.sort_unstable();
     files
 }
 

@@ -81,7 +81,7 @@ pub fn by_rank(
     }
     let mut order: Vec<(Scores, usize)> =
         scores.iter().enumerate().filter_map(|(i, s)| Some(((*s)?, i))).collect();
-    order.sort_by(|(a, i), (b, j)| a.result.total_cmp(&b.result).then(i.cmp(j)));
+    order.sort_unstable_by(|(a, i), (b, j)| a.result.total_cmp(&b.result).then(i.cmp(j)));
     for (answer, i) in order {
         if size <= options.goal || (size <= options.enough && is_kept(&answer)) {
             break;

@@ -109,7 +109,7 @@ fn request(pair: &Pair<'_, '_>) -> Option<String> {
     }
     let mut arguments: Vec<String> =
         pair.call.arguments.iter().map(|a| format!("{}={:?}", a.name, a.value)).collect();
-    arguments.sort();
+    arguments.sort_unstable();
     Some(arguments.join("\n"))
 }
 

@@ -176,7 +176,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
         goal: String,
     ) -> Ladder<'l, 'a> {
         let mut pairs: Vec<_> = pairing.pairs.iter().collect();
-        pairs.sort_by_key(|pair| pair.number);
+        pairs.sort_unstable_by_key(|pair| pair.number);
         let empty = State { goal: goal.clone(), history: Vec::new() };
         let base = tokens(&(render.state)(&empty));
         let (entries, sizes) = (Vec::new(), Vec::new());

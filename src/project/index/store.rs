@@ -196,7 +196,7 @@ fn tidy_to(folder: &Path, max_total_bytes: u64, now: SystemTime) {
             kept.push((used, path, metadata.len()));
         }
     }
-    kept.sort();
+    kept.sort_unstable();
     let mut total: u64 = kept.iter().map(|(.., bytes)| bytes).sum();
     for (_, path, bytes) in kept {
         if total <= max_total_bytes {
@@ -242,7 +242,7 @@ mod tests {
         tidy_to(&folder, 90, now);
         let left = fs::read_dir(&folder).unwrap().flatten();
         let mut left: Vec<_> = left.map(|e| e.file_name().into_string().unwrap()).collect();
-        left.sort();
+        left.sort_unstable();
         let expected = [
             format!("newer.{ENDING}"),
             format!("newest.2.{DRAFT_ENDING}"),

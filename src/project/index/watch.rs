@@ -58,7 +58,7 @@ pub(super) fn walk(root: &Root, tree: Option<&Tree>, moment: Moment, watch: &mut
 }
 
 fn stamped(mut paths: Vec<PathBuf>, moment: Moment) -> Stamped {
-    paths.sort();
+    paths.sort_unstable();
     paths.dedup();
     let mut stamped = Stamped::default();
     for path in paths {
