@@ -156,6 +156,13 @@ fn within([a, b, c, d]: [u8x16; BLOCK_BYTES / LANE_BYTES], low: u8, high: u8) ->
     mask(a) | mask(b) << 16 | mask(c) << 32 | mask(d) << 48
 }
 
+/// Which bytes of a block are `byte`.
+#[inline]
+pub(crate) fn equal(block: &[u8; BLOCK_BYTES], byte: u8) -> u64 {
+    let (lanes, _none) = block.as_chunks::<LANE_BYTES>();
+    within([lanes[0], lanes[1], lanes[2], lanes[3]].map(u8x16::new), byte, byte)
+}
+
 /// The numbers of the bits set, ascending.
 #[inline]
 pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {

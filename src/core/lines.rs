@@ -1,13 +1,16 @@
-//! The lines of a text, found by a vector search, which `split('\n')` is not: every byte of a transcript goes through here.
+//! The lines of a text, found 64 bytes at a time: every byte of a transcript goes through here, and a search for each of its
+//! short lines would cost more than the lines do.
 //!
 //! There is always at least one; line feeds belong to none.
 
 use std::ops::Range;
 
-/// Where the lines are.
-pub(crate) fn ranges(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    let mut start = 0;
-    memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).map(move |end| {
+use super::blocks::{BLOCK_BYTES, bits, equal};
+
+/// Where the lines of a text or of bytes are.
+pub(crate) fn ranges(text: &(impl AsRef<[u8]> + ?Sized)) -> impl Iterator<Item = Range<usize>> {
+    let (bytes, mut start) = (text.as_ref(), 0);
+    feeds(bytes).chain([bytes.len()]).map(move |end| {
         let range = start..end;
         start = end + 1;
         range
@@ -17,4 +20,26 @@ pub(crate) fn ranges(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 /// The lines themselves.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
     ranges(text).map(|range| &text[range])
+}
+
+/// Where the line feeds are.
+fn feeds(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let (blocks, rest) = bytes.as_chunks();
+    let mut last = [0; BLOCK_BYTES];
+    last[..rest.len()].copy_from_slice(rest);
+    let last = equal(&last, b'\n');
+    let masks = blocks.iter().map(|block| equal(block, b'\n')).chain([last]);
+    masks.enumerate().flat_map(|(k, mask)| bits(mask).map(move |bit| k * BLOCK_BYTES + bit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn the_lines_are_those_of_a_split(text in "(?s)([a\n]|.){0,300}") {
+            proptest::prop_assert!(lines(&text).eq(text.split('\n')));
+        }
+    }
 }

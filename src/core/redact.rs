@@ -9,8 +9,10 @@ mod value;
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use super::lines::ranges;
+use memchr::memmem::Finder;
+
 use token::{is_random, is_word, words};
 use value::{bare_values, literals};
 
@@ -42,10 +44,8 @@ fn find_all(text: &str, is_random: fn(&str) -> bool) -> Vec<Range<usize>> {
     }
     bearer_tokens(text, &mut found);
     words(text, is_random, &mut found);
-    for line in lines(text) {
-        literals(text, line.clone(), &mut found);
-        bare_values(text, line, &mut found);
-    }
+    literals(text, &mut found);
+    bare_values(text, &mut found);
     found
 }
 
@@ -87,31 +87,27 @@ fn replace(text: &str, mut found: Vec<Range<usize>>) -> (Cow<'_, str>, usize) {
     (Cow::Owned(clean), count)
 }
 
-/// The lines of a text, without the white space at their ends.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    ranges(text).map(|line| line.start..line.start + text[line].trim_ascii_end().len())
-}
+/// Made once: making one takes as long as looking through a sketch.
+static BEGIN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("-----BEGIN "));
+static SCHEMES: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| ["Bearer ", "bearer ", "Basic "].map(Finder::new));
 
 /// `-----BEGIN … PRIVATE KEY-----` to its end; a block that was cut off goes to the end of the text.
 fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     let mut from = 0;
-    while let Some(begin) = find(&text[from..], "-----BEGIN ").map(|at| from + at) {
+    while let Some(begin) = BEGIN.find(&text.as_bytes()[from..]).map(|at| from + at) {
         let line_end = text[begin..].find('\n').map_or(text.len(), |at| begin + at);
         from = line_end;
         if !text[begin..line_end].contains("PRIVATE KEY") {
             continue;
         }
-        let end = find(&text[begin..], "-----END ").map_or(text.len(), |at| {
+        let end = text[begin..].find("-----END ").map_or(text.len(), |at| {
             let end = begin + at;
             text[end..].find('\n').map_or(text.len(), |at| end + at)
         });
         found.push(begin..end);
         from = end;
     }
-}
-
-fn find(text: &str, needle: &str) -> Option<usize> {
-    memchr::memmem::find(text.as_bytes(), needle.as_bytes())
 }
 
 /// The password in `scheme://user:password@host`.
@@ -131,9 +127,9 @@ fn url_passwords(text: &str, found: &mut Vec<Range<usize>>) {
 
 /// What follows `Bearer ` or `Basic ` when it looks like more than a word of a sentence.
 fn bearer_tokens(text: &str, found: &mut Vec<Range<usize>>) {
-    for scheme in ["Bearer ", "bearer ", "Basic "] {
-        for at in memchr::memmem::find_iter(text.as_bytes(), scheme) {
-            let start = at + scheme.len();
+    for scheme in SCHEMES.iter() {
+        for at in scheme.find_iter(text.as_bytes()) {
+            let start = at + scheme.needle().len();
             let length = text[start..].bytes().take_while(|&b| is_word(b) || b == b'=').count();
             let token = &text[start..start + length];
             if length >= MIN_RANDOM_LITERAL && token.bytes().any(|b| b.is_ascii_digit()) {
@@ -216,6 +212,22 @@ mod tests {
             "größe = \"übermäßig\" // naïve",
         ] {
             check(text, text);
+        }
+    }
+
+    #[test]
+    fn a_literal_and_a_value_end_with_their_line() {
+        check("password = \"\nhunter22 \"", "password = \"\nhunter22 \"");
+        check("password:\ns3cr3tpass", "password:\ns3cr3tpass");
+        check("it's\npassword: 'hunter22'", "it's\npassword: '[redacted]'");
+    }
+
+    /// Read once for each of its signs, it would take minutes.
+    #[test]
+    fn a_long_run_of_signs_is_read_once() {
+        for run in ["=", "token=", "password=!", "\"", ":"] {
+            let text = run.repeat(400_000 / run.len());
+            assert_eq!(redact(&text).1, 0, "{run}");
         }
     }
 

@@ -5,8 +5,9 @@
 
 use bstr::ByteSlice as _;
 
+use crate::core::lines::ranges;
 use crate::core::question::cut;
-use crate::core::redact::{is_secret_file, lines, redact};
+use crate::core::redact::{is_secret_file, redact};
 
 /// Longest sketch: 300 tokens at four characters each, as the seed.
 pub const SKETCH_CHARS: usize = 1_200;
@@ -136,64 +137,65 @@ const OTHER: Language = Language {
 };
 
 /// Words before a declaration that say nothing about which kind it is.
-fn is_modifier(word: &str) -> bool {
+fn is_modifier(word: &[u8]) -> bool {
     matches!(
         word,
-        "pub"
-            | "pub(crate)"
-            | "pub(super)"
-            | "export"
-            | "default"
-            | "public"
-            | "protected"
-            | "static"
-            | "abstract"
-            | "final"
-            | "open"
-            | "override"
-            | "async"
-            | "unsafe"
-            | "extern"
-            | "internal"
-            | "sealed"
-            | "data"
-            | "suspend"
-            | "inline"
-            | "virtual"
-            | "declare"
-            | "partial"
-            | "readonly"
-            | "local"
-            | "external"
-            | "CREATE"
+        b"pub"
+            | b"pub(crate)"
+            | b"pub(super)"
+            | b"export"
+            | b"default"
+            | b"public"
+            | b"protected"
+            | b"static"
+            | b"abstract"
+            | b"final"
+            | b"open"
+            | b"override"
+            | b"async"
+            | b"unsafe"
+            | b"extern"
+            | b"internal"
+            | b"sealed"
+            | b"data"
+            | b"suspend"
+            | b"inline"
+            | b"virtual"
+            | b"declare"
+            | b"partial"
+            | b"readonly"
+            | b"local"
+            | b"external"
+            | b"CREATE"
     )
 }
 
 /// First words of statements that look like `name(…) {`.
-fn is_control(word: &str) -> bool {
+fn is_control(word: &[u8]) -> bool {
     matches!(
         word,
-        "if" | "for"
-            | "while"
-            | "switch"
-            | "catch"
-            | "else"
-            | "return"
-            | "do"
-            | "try"
-            | "with"
-            | "when"
-            | "synchronized"
-            | "throw"
-            | "new"
-            | "await"
-            | "case"
-            | "using"
-            | "lock"
-            | "foreach"
-            | "}"
-            | "elif"
-            | "until"
+        b"if"
+            | b"for"
+            | b"while"
+            | b"switch"
+            | b"catch"
+            | b"else"
+            | b"return"
+            | b"do"
+            | b"try"
+            | b"with"
+            | b"when"
+            | b"synchronized"
+            | b"throw"
+            | b"new"
+            | b"await"
+            | b"case"
+            | b"using"
+            | b"lock"
+            | b"foreach"
+            | b"}"
+            | b"elif"
+            | b"until"
     )
 }
 
@@ -205,33 +207,33 @@ pub fn sketch(path: &str, source: &[u8]) -> Shown {
         return Shown { text: heading + WITHHELD, redacted: 0 };
     }
     let room = SKETCH_CHARS.saturating_sub(heading.chars().count());
-    let head = source[..source.len().min(READ_BYTES)].to_str_lossy();
+    let head = &source[..source.len().min(READ_BYTES)];
     // Before the cut, so that no half of a credential is left.
-    let outline = outline(language_of(path), &head, room);
+    let outline = outline(language_of(path), head, room);
     let (clean, redacted) = redact(&outline);
     Shown { text: heading + cut(&clean, room), redacted }
 }
 
 /// The package and the declarations, a line each, up to the first that ends past `chars`.
-fn outline(language: &Language, source: &str, chars: usize) -> String {
-    let keywords: Vec<&str> = language.keywords.split(' ').collect();
+fn outline(language: &Language, source: &[u8], chars: usize) -> String {
+    let keywords: Vec<&[u8]> = language.keywords.split(' ').map(str::as_bytes).collect();
     // The last line may start just before the end.
     let mut outline = String::with_capacity(chars + 4 * LINE_CHARS);
     let (mut counted, mut length) = (0, 0);
-    let mut comment: Option<&str> = None;
-    let mut lines = lines(source).peekable();
+    let mut comment: Option<&[u8]> = None;
+    let mut lines = ranges(source).map(|line| source[line].trim_ascii_end()).peekable();
     while let Some(line) = lines.next() {
-        let line = &source[line];
         let text = line.trim_ascii_start();
         let indent = indent(&line[..line.len() - text.len()]);
         let is_comment = starts_comment(language, text);
         let declared = || declaration(language, &keywords, indent, text);
-        if text.starts_with("package ") {
-            outline.push_str(text);
+        if text.starts_with(b"package ") {
+            outline.push_str(&text.to_str_lossy());
             outline.push('\n');
         } else if let Some(declared) = (!is_comment).then(declared).flatten() {
-            let next = || lines.peek().and_then(|next| docstring(&source[next.clone()]));
-            describe(&mut outline, indent, declared, comment.take().or_else(next));
+            let next = || lines.peek().and_then(|next| docstring(next));
+            let comment = comment.take().map(words_of);
+            describe(&mut outline, indent, declared, comment.or_else(next));
         } else {
             comment = carried_comment(text, is_comment, comment);
             continue;
@@ -272,35 +274,34 @@ fn language_of(path: &str) -> &'static Language {
 }
 
 /// `  - fn name(…)  // first line of its comment`, two spaces per four columns of indent.
-fn describe(outline: &mut String, indent: usize, declared: &str, doc: Option<&str>) {
+fn describe(outline: &mut String, indent: usize, declared: &[u8], doc: Option<&[u8]>) {
     (0..indent / 4).for_each(|_| outline.push_str("  "));
     outline.push_str("- ");
-    outline.push_str(cut(declared, LINE_CHARS));
+    outline.push_str(cut(&declared.to_str_lossy(), LINE_CHARS));
     if let Some(doc) = doc {
         outline.push_str("  // ");
-        outline.push_str(cut(doc, LINE_CHARS));
+        outline.push_str(cut(&doc.to_str_lossy(), LINE_CHARS));
     }
     outline.push('\n');
 }
 
 /// Columns of the white space before a line.
-fn indent(space: &str) -> usize {
-    space.len() + 3 * space.bytes().filter(|&b| b == b'\t').count()
+fn indent(space: &[u8]) -> usize {
+    space.len() + 3 * space.iter().filter(|&&b| b == b'\t').count()
 }
 
 /// The signature, if the line declares something that others may use.
 fn declaration<'a>(
     language: &Language,
-    keywords: &[&str],
+    keywords: &[&[u8]],
     indent: usize,
-    text: &'a str,
-) -> Option<&'a str> {
+    text: &'a [u8],
+) -> Option<&'a [u8]> {
     if indent > MAX_INDENT {
         return None;
     }
-    let mut words = text.split_ascii_whitespace();
-    let word = words.find(|word| !is_modifier(word))?;
-    let name = word.bytes().take_while(|b| !matches!(b, b'(' | b'<' | b':')).count();
+    let word = words(text).find(|word| !is_modifier(word))?;
+    let name = word.iter().take_while(|b| !matches!(b, b'(' | b'<' | b':')).count();
     let word = if name == 0 { word } else { &word[..name] };
     let is_declared = keywords.iter().any(|k| k.eq_ignore_ascii_case(word));
     if is_declared && !is_local(language, indent, text) {
@@ -309,62 +310,75 @@ fn declaration<'a>(
     (language.braces && is_function(word, text)).then(|| signature(text))
 }
 
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
 /// `const` and `let` inside a function are no declarations worth a line.
-fn is_local(language: &Language, indent: usize, text: &str) -> bool {
-    let first = text.split_ascii_whitespace().next().unwrap_or_default();
-    let is_variable = ["const", "var", "val", "let"].contains(&first);
-    is_variable && indent > 0 && !language.extensions.starts_with("kt")
+fn is_local(language: &Language, indent: usize, text: &[u8]) -> bool {
+    let is_variable = || matches!(words(text).next(), Some(b"const" | b"var" | b"val" | b"let"));
+    indent > 0 && is_variable() && !language.extensions.starts_with("kt")
 }
 
 /// `name(…) {` or `type name(…) {`, and not a statement.
-fn is_function(word: &str, text: &str) -> bool {
-    let opens = text.ends_with('{') && text.contains('(');
-    let before = text.split('(').next().unwrap_or_default();
-    opens && !is_control(word) && !before.contains(['=', '.', '"', '\'']) && !text.starts_with('}')
+fn is_function(word: &[u8], text: &[u8]) -> bool {
+    let is_plain = |before: &[u8]| !before.iter().any(|b| matches!(b, b'=' | b'.' | b'"' | b'\''));
+    let before = || text.iter().position(|&b| b == b'(').map(|at| &text[..at]);
+    text.ends_with(b"{")
+        && !text.starts_with(b"}")
+        && !is_control(word)
+        && before().is_some_and(is_plain)
 }
 
 /// The declaration up to its body or its value.
-fn signature(text: &str) -> &str {
-    let bytes = text.as_bytes();
+fn signature(text: &[u8]) -> &[u8] {
     let ends = |at: &usize| {
-        let after = &bytes[*at..];
+        let after = &text[*at..];
         let is_mark = matches!(after, [b'{', ..] | [b'=', b' ', ..] | [b'=', b'>', b' ', ..]);
-        is_mark && bytes[..*at].ends_with(b" ")
+        is_mark && text[..*at].ends_with(b" ")
     };
-    let end = memchr::memchr2_iter(b'{', b'=', bytes).find(ends).map(|at| at - 1);
+    let end = memchr::memchr2_iter(b'{', b'=', text).find(ends).map(|at| at - 1);
     let text = &text[..end.unwrap_or(text.len())];
-    text.trim_end_matches(['{', ':', ';', ' '])
+    text.trim_end_with(|c| matches!(c, '{' | ':' | ';' | ' '))
 }
 
-fn starts_comment(language: &Language, text: &str) -> bool {
-    (language.comments)(text.as_bytes()) && !text.starts_with("#define ")
+fn starts_comment(language: &Language, text: &[u8]) -> bool {
+    (language.comments)(text) && !text.starts_with(b"#define ")
 }
 
-/// The first line of the comment that a following declaration would own.
+/// The first line with words of the comment that a following declaration would own.
 fn carried_comment<'a>(
-    text: &'a str,
+    text: &'a [u8],
     is_comment: bool,
-    carried: Option<&'a str>,
-) -> Option<&'a str> {
+    carried: Option<&'a [u8]>,
+) -> Option<&'a [u8]> {
     // Attributes and decorators stand between a comment and what it describes.
-    if text.starts_with("#[") || text.starts_with('@') {
+    if text.starts_with(b"#[") || text.starts_with(b"@") {
         return carried;
     }
     if !is_comment {
         return None;
     }
-    let is_mark = |c: char| {
-        matches!(c, '/' | '*' | '#' | '-' | ';' | '!' | '(' | '{' | '%' | '\'') || c.is_whitespace()
-    };
-    let words = text.trim_matches(is_mark);
-    carried.or((!words.is_empty()).then_some(words))
+    carried.or_else(|| text.iter().any(|&b| !is_mark(b)).then_some(text))
+}
+
+/// A line of a comment without the marks around it.
+fn words_of(comment: &[u8]) -> &[u8] {
+    let start = comment.iter().position(|&b| !is_mark(b)).unwrap_or(comment.len());
+    let end = comment.iter().rposition(|&b| !is_mark(b)).map_or(start, |last| last + 1);
+    &comment[start..end]
+}
+
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'/' | b'*' | b'#' | b'-' | b';' | b'!' | b'(' | b'{' | b'%' | b'\'')
+        || byte.is_ascii_whitespace()
 }
 
 /// The first line of a Python docstring.
-fn docstring(line: &str) -> Option<&str> {
-    let text = line.trim();
-    let inside = text.strip_prefix("\"\"\"").or_else(|| text.strip_prefix("'''"))?;
-    let inside = inside.trim_end_matches(['"', '\'']).trim();
+fn docstring(line: &[u8]) -> Option<&[u8]> {
+    let text = line.trim_ascii_start();
+    let inside = text.strip_prefix(b"\"\"\"").or_else(|| text.strip_prefix(b"'''"))?;
+    let inside = inside.trim_end_with(|c| matches!(c, '"' | '\'')).trim_ascii();
     (!inside.is_empty()).then_some(inside)
 }
 

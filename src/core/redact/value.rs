@@ -1,6 +1,6 @@
 //! Values that are credentials by the name they are given to: quoted literals and bare values.
 //!
-//! In: a text and one of its lines. Out: where such values are.
+//! In: any text. Out: where such values are. Linear in the text.
 
 use std::ops::Range;
 
@@ -19,58 +19,65 @@ const MAYBE_NAMES_MORE: &[&str] =
 const MIN_LITERAL: usize = 6;
 /// How far before a literal the name that it is given to may start.
 const NAME_REACH: usize = 64;
+/// Bytes of a bare value that are judged: as many show what it is, and a run of any length is read but once.
+const JUDGED: usize = 256;
 
-/// Quoted literals of a line that are given to a secret's name.
-pub(super) fn literals(text: &str, line: Range<usize>, found: &mut Vec<Range<usize>>) {
+/// Quoted literals that are given to a secret's name. They end on the line they start on.
+pub(super) fn literals(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
-    let mut at = line.start;
-    while let Some(quote) = memchr::memchr3(b'"', b'\'', b'`', &bytes[at..line.end]) {
+    let mut at = 0;
+    while let Some(quote) = memchr::memchr3(b'"', b'\'', b'`', &bytes[at..]) {
         let quote = at + quote;
         at = quote + 1;
-        let Some(length) = memchr::memchr(bytes[quote], &bytes[at..line.end]) else {
+        let Some(length) = memchr::memchr2(bytes[quote], b'\n', &bytes[at..]) else {
             return;
         };
-        let (name, literal) = (name_before(text, line.start, quote), &text[at..at + length]);
-        if is_secret_value(name, literal) {
-            found.push(at..at + length);
+        let end = at + length;
+        if bytes[end] != b'\n' && is_secret_value(name_before(text, quote), &text[at..end]) {
+            found.push(at..end);
         }
         // A key in quotes (`"password": "x"`) is part of the name of the next literal.
-        at += length + 1;
+        at = end + 1;
     }
 }
 
 /// The text before a literal, back to the start of its statement but not further than [`NAME_REACH`].
-fn name_before(text: &str, line_start: usize, quote: usize) -> &str {
-    let mut from = quote.saturating_sub(NAME_REACH).max(line_start);
+fn name_before(text: &str, quote: usize) -> &str {
+    let mut from = quote.saturating_sub(NAME_REACH);
     while !text.is_char_boundary(from) {
         from += 1;
     }
-    let before = text[from..quote].trim_end();
+    let before = text[from..quote].trim_end_matches(|c: char| c != '\n' && c.is_whitespace());
     if !before.ends_with(['=', ':', '(', '>']) {
         return "";
     }
-    before.rsplit([';', ',', '{']).next().unwrap_or(before)
+    before.rsplit([';', ',', '{', '\n']).next().unwrap_or(before)
 }
 
-/// `NAME=value` and `name: value` without quotes, as in shell, dotenv, YAML and command lines.
-pub(super) fn bare_values(text: &str, line: Range<usize>, found: &mut Vec<Range<usize>>) {
-    for at in memchr::memchr2_iter(b'=', b':', text[line.clone()].as_bytes()) {
-        let after = &text[line.start + at + 1..line.end];
-        let start = line.end - after.trim_start().len();
-        let is_plain = |b: &u8| is_word(*b) || b"=!#@%".contains(b);
-        let length = text.as_bytes()[start..line.end].iter().take_while(|b| is_plain(b)).count();
-        if length < MIN_LITERAL {
+/// `NAME=value` and `name: value` without quotes, as in shell, dotenv, YAML and command lines. On one line.
+pub(super) fn bare_values(text: &str, found: &mut Vec<Range<usize>>) {
+    let bytes = text.as_bytes();
+    let is_plain = |b: &&u8| is_word(**b) || b"=!#@%".contains(b);
+    let mut end = 0;
+    for at in memchr::memchr2_iter(b'=', b':', bytes) {
+        let after = text[at + 1..].trim_start_matches(|c: char| c != '\n' && c.is_whitespace());
+        let start = text.len() - after.len();
+        // `a=b=c`: a run is measured once, however many values it may be.
+        if start >= end {
+            end = start + bytes[start..].iter().take_while(is_plain).count();
+        }
+        if end - start < MIN_LITERAL {
             continue;
         }
-        let before = text[line.start..line.start + at].trim_end_matches([' ', '"', '\'']);
+        let before = text[..at].trim_end_matches([' ', '"', '\'']);
         let name =
             before.rsplit(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c))).next();
-        let value = &text[start..start + length];
-        let is_call = text[start + length..line.end].starts_with(['(', '[', ':']);
+        let value = &text[start..end.min(start + JUDGED)];
+        let is_call = matches!(bytes.get(end), Some(b'(' | b'[' | b':'));
         let looks_random =
             || value.bytes().any(|b| b.is_ascii_digit()) && entropy(value.as_bytes()) >= 2.5;
         if !is_call && is_secret_value(name.unwrap_or_default(), value) && looks_random() {
-            found.push(start..start + length);
+            found.push(start..end);
         }
     }
 }
