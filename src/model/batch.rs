@@ -36,10 +36,9 @@ pub fn ask_all(client: &Client, run: &Run, requests: Vec<Ask>) -> Vec<Result<Vec
     let mut gathered = Gathered { answers, halvings: 0, end: None };
     let parts = requests.into_iter().enumerate();
     let parts: Vec<Part> = parts.map(|(request, ask)| Part { request, first: 0, ask }).collect();
-    let threads = client.endpoint().in_flight.min(parts.len());
     let (prepare, work) = (|_: &Part| (), |part: &Part, ()| client.ask(run, &part.ask));
     let done = |part, result| gathered.take(run, part, result);
-    pool::run(threads, parts, Steps { prepare, work, done });
+    pool::run(client.endpoint().in_flight, parts, Steps { prepare, work, done });
     gathered.answers
 }
 

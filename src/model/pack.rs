@@ -230,8 +230,7 @@ fn compare(pack: &Pack<'_>, verdicts: &mut Verdicts, files: &mut [Judged]) -> Re
         }
         Vec::new()
     };
-    let threads = jobs.len().min(pack.settings.endpoint.in_flight);
-    pool::run(threads, jobs, Steps { prepare, work, done });
+    pool::run(pack.settings.endpoint.in_flight, jobs, Steps { prepare, work, done });
     fuse::score(files, pack.project.first_stage.len());
     fatal.map_or(Ok(()), Err)
 }

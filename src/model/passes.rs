@@ -98,8 +98,6 @@ pub(super) fn judge(pack: &Pack<'_>) -> Result<Verdicts, Error> {
     if verdicts.batches_left[&Pass::Sketch] == 0 {
         verdicts.pool = best_of(&[], pack.project.first_stage);
     }
-    // The sources that follow are at most as many again as those that start at once.
-    let threads = pack.client.endpoint().in_flight.min(batches.len() + POOL / SOURCES_PER_REQUEST);
     let prepare = |batch: &Batch| -> Result<Prepared, Error> {
         let ask = relevance(pack.task, pack.texts(batch.pass, &batch.files));
         // The texts are not kept beside the body: fifty requests are in flight.
@@ -114,7 +112,7 @@ pub(super) fn judge(pack: &Pack<'_>) -> Result<Verdicts, Error> {
         (pack.progress)(verdicts.batches_done, verdicts.batches_done + verdicts.open());
         next
     };
-    pool::run(threads, batches, Steps { prepare, work, done });
+    pool::run(pack.client.endpoint().in_flight, batches, Steps { prepare, work, done });
     match verdicts.fatal.take() {
         Some(error) => Err(error),
         None => verdicts.checked(),

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, Scope};
 
 /// What the jobs are put through.
 pub struct Steps<P, W, D> {
@@ -23,13 +24,26 @@ struct Queue<J, D> {
     /// Threads that prepare, and how many may.
     preparing: usize,
     processors: usize,
-    /// Threads that prepare or work.
+    /// Threads that prepare or work, and threads that wait for a job.
     running: usize,
+    idle: usize,
+    /// Threads started, the caller's with them, and how many may be.
+    threads: usize,
+    most: usize,
     done: D,
 }
 
-/// Puts all jobs through the steps on up to `threads` threads.
-pub fn run<J, T, R, P, W, D>(threads: usize, jobs: Vec<J>, steps: Steps<P, W, D>)
+/// What the threads share.
+struct Pool<J, P, W, D> {
+    queue: Mutex<Queue<J, D>>,
+    bell: Condvar,
+    prepare: P,
+    work: W,
+}
+
+/// Puts all jobs through the steps on up to `most` threads. The first is the caller's; each that takes a job starts
+/// another while there are jobs, so that few jobs make few threads.
+pub fn run<J, T, R, P, W, D>(most: usize, jobs: Vec<J>, steps: Steps<P, W, D>)
 where
     J: Send,
     P: Fn(&J) -> T + Sync,
@@ -38,64 +52,75 @@ where
 {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let Steps { prepare, work, done } = steps;
-    let queue = Queue { waiting: jobs.into(), preparing: 0, processors, running: 0, done };
-    let (queue, bell) = (Mutex::new(queue), Condvar::new());
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|| serve(&queue, &bell, &prepare, &work));
-        }
-        serve(&queue, &bell, &prepare, &work);
-    });
+    let (waiting, preparing, running, idle, threads) = (jobs.into(), 0, 0, 0, 1);
+    let queue = Queue { waiting, preparing, processors, running, idle, threads, most, done };
+    let pool = Pool { queue: Mutex::new(queue), bell: Condvar::new(), prepare, work };
+    std::thread::scope(|scope| pool.serve(scope));
 }
 
-fn serve<J, T, R, D>(
-    queue: &Mutex<Queue<J, D>>,
-    bell: &Condvar,
-    prepare: &impl Fn(&J) -> T,
-    work: &impl Fn(&J, T) -> R,
-) where
-    D: FnMut(J, R) -> Vec<J>,
+impl<J, T, R, P, W, D> Pool<J, P, W, D>
+where
+    J: Send,
+    P: Fn(&J) -> T + Sync,
+    W: Fn(&J, T) -> R + Sync,
+    D: FnMut(J, R) -> Vec<J> + Send,
 {
-    let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-    while let Some(job) = next(lock(), bell) {
-        let prepared = prepare(&job);
-        let mut state = lock();
-        state.preparing -= 1;
-        wake(&state, bell);
-        drop(state);
-        let result = work(&job, prepared);
-        let mut state = lock();
-        state.running -= 1;
-        let more = (state.done)(job, result);
-        state.waiting.extend(more);
-        wake(&state, bell);
-    }
-}
-
-/// Waits for a job and for a processor to prepare it on. `None`: all are done.
-fn next<J, D>(mut state: MutexGuard<'_, Queue<J, D>>, bell: &Condvar) -> Option<J> {
-    loop {
-        if state.preparing < state.processors
-            && let Some(job) = state.waiting.pop_front()
-        {
-            state.preparing += 1;
-            state.running += 1;
-            return Some(job);
+    fn serve<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        while let Some((job, wants_thread)) = self.next() {
+            if wants_thread {
+                // If the system has none to give, those that are there do all.
+                let _ = Builder::new().spawn_scoped(scope, || self.serve(scope));
+            }
+            let prepared = (self.prepare)(&job);
+            let mut queue = self.lock();
+            queue.preparing -= 1;
+            self.wake(&queue);
+            drop(queue);
+            let result = (self.work)(&job, prepared);
+            let mut queue = self.lock();
+            queue.running -= 1;
+            let more = (queue.done)(job, result);
+            queue.waiting.extend(more);
+            self.wake(&queue);
         }
-        if state.running == 0 {
-            return None;
-        }
-        state = bell.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
-}
 
-/// Wakes as many threads as there is something for: each that wakes for nothing costs a switch.
-fn wake<J, D>(state: &Queue<J, D>, bell: &Condvar) {
-    if state.running == 0 && state.waiting.is_empty() {
-        bell.notify_all();
+    /// Waits for a job and for a processor to prepare it on; says as well whether the next job wants another thread.
+    /// `None`: all are done.
+    fn next(&self) -> Option<(J, bool)> {
+        let mut queue = self.lock();
+        loop {
+            if queue.preparing < queue.processors
+                && let Some(job) = queue.waiting.pop_front()
+            {
+                queue.preparing += 1;
+                queue.running += 1;
+                let is_alone = !queue.waiting.is_empty() && queue.idle == 0;
+                let wants_thread = is_alone && queue.threads < queue.most;
+                queue.threads += usize::from(wants_thread);
+                return Some((job, wants_thread));
+            }
+            if queue.running == 0 {
+                return None;
+            }
+            queue.idle += 1;
+            queue = self.bell.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        }
     }
-    let places = state.processors - state.preparing;
-    (0..state.waiting.len().min(places)).for_each(|_| bell.notify_one());
+
+    /// Wakes as many threads as there is something for: each that wakes for nothing costs a switch.
+    fn wake(&self, queue: &Queue<J, D>) {
+        if queue.running == 0 && queue.waiting.is_empty() {
+            self.bell.notify_all();
+        }
+        let places = queue.processors - queue.preparing;
+        (0..queue.waiting.len().min(places)).for_each(|_| self.bell.notify_one());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<J, D>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
