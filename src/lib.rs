@@ -32,4 +32,5 @@ pub mod pack;
 pub mod private;
 pub mod project;
 pub mod render;
+mod threads;
 pub mod transcript;

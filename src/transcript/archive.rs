@@ -12,6 +12,7 @@ use super::archive_wire;
 use crate::core::hash::hash;
 use crate::core::redact::holds_credential;
 use crate::private;
+use crate::threads;
 
 /// Files older than this go.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -55,12 +56,11 @@ pub fn store(
     removed: &[Removed<'_>],
     now: SystemTime,
 ) -> io::Result<Vec<Option<String>>> {
-    let ids: Vec<Option<String>> = removed.iter().map(|removed| id(removed.text)).collect();
-    let mut lines = Vec::new();
-    for (&Removed { tool, text }, id) in removed.iter().zip(&ids) {
-        if let Some(id) = id {
-            lines.extend(archive_wire::line(id, tool, text)?);
-        }
+    let (mut ids, mut lines) = (Vec::new(), Vec::new());
+    for entry in threads::map(removed, |removed| removed.text.len(), entry) {
+        let (id, line) = entry?;
+        ids.push(id);
+        lines.extend(line);
     }
     if lines.is_empty() {
         return Ok(ids);
@@ -70,6 +70,13 @@ pub fn store(
     private::write(&folder.join(name), &lines)?;
     prune(folder, now);
     Ok(ids)
+}
+
+/// The id of a result and its line; neither for one that must not be written.
+fn entry(&Removed { tool, text }: &Removed<'_>) -> io::Result<(Option<String>, Vec<u8>)> {
+    let id = id(text);
+    let line = id.as_ref().map(|id| archive_wire::line(id, tool, text)).transpose()?;
+    Ok((id, line.unwrap_or_default()))
 }
 
 /// Removes files by age and total size, oldest first; a file that cannot be removed is left for next time.

@@ -12,6 +12,7 @@ use super::anthropic_wire;
 use super::layout::{ItemAt, Layout, RowLink};
 use super::wire::{self, Raw};
 use crate::core::compact::transcript::{Message, Role, Transcript};
+use crate::threads;
 
 /// The fields of a line that anybody here reads.
 #[derive(Debug, Deserialize)]
@@ -70,8 +71,10 @@ pub(super) struct Segment<'a> {
 pub(super) fn segments<'a>(input: &'a [u8], lines: &[Range<usize>]) -> Vec<Segment<'a>> {
     let mut segments = vec![Segment::default()];
     let mut seen = HashSet::new();
-    for (index, range) in lines.iter().enumerate() {
-        let Some(row) = row(&input[range.clone()]) else { continue };
+    // Most of the time goes into what is passed over: the host's own record of every result.
+    let rows = threads::map(lines, Range::len, |line| row(&input[line.clone()]));
+    for (index, row) in rows.into_iter().enumerate() {
+        let Some(row) = row else { continue };
         if wire::is_true(row.is_sidechain)
             || row.uuid.is_some_and(|uuid| is_repeated(&mut seen, uuid))
         {
