@@ -64,11 +64,11 @@ fn file(args: &CompactArgs, environment: Environment<'_>) -> Result<Vec<u8>> {
     let compacted = run_policy(&document.transcript, &settings, folder.as_deref(), environment)
         .map_err(anyhow::Error::msg)?;
     let compaction = &compacted.compaction;
-    let pairing = pair(&document.transcript);
+    let pairing = || pair(&document.transcript);
     let (plan, stats) = (&compaction.plan, &compaction.stats);
     match () {
-        () if args.json => Ok(render::compact_wire::json(&pairing, plan, stats)?.into_bytes()),
-        () if args.dry_run => Ok(render::compact::table(&pairing, plan, stats).into_bytes()),
+        () if args.json => Ok(render::compact_wire::json(&pairing(), plan, stats)?.into_bytes()),
+        () if args.dry_run => Ok(render::compact::table(&pairing(), plan, stats).into_bytes()),
         () => Ok(document.write(&compaction.edits)),
     }
 }

@@ -56,12 +56,10 @@ pub fn store(
     removed: &[Removed<'_>],
     now: SystemTime,
 ) -> io::Result<Vec<Option<String>>> {
-    let (mut ids, mut lines) = (Vec::new(), Vec::new());
-    for entry in threads::map(removed, |removed| removed.text.len(), entry) {
-        let (id, line) = entry?;
-        ids.push(id);
-        lines.extend(line);
-    }
+    let entries = threads::map(removed, |removed| removed.text.len(), entry);
+    let entries = entries.into_iter().collect::<io::Result<Vec<_>>>()?;
+    let (ids, lines): (Vec<Option<String>>, Vec<Vec<u8>>) = entries.into_iter().unzip();
+    let lines = lines.concat();
     if lines.is_empty() {
         return Ok(ids);
     }

@@ -16,8 +16,10 @@ struct Entry<'a> {
 /// # Errors
 /// None in practice: strings always have a JSON form.
 pub(super) fn line(id: &str, tool: &str, text: &str) -> serde_json::Result<Vec<u8>> {
-    let mut line =
-        serde_json::to_vec(&Entry { id: id.into(), tool: tool.into(), text: text.into() })?;
+    // Mostly enough: a line that grows is copied again and again.
+    let mut line = Vec::with_capacity(text.len() + text.len() / 8 + 64);
+    let entry = Entry { id: id.into(), tool: tool.into(), text: text.into() };
+    serde_json::to_writer(&mut line, &entry)?;
     line.push(b'\n');
     Ok(line)
 }

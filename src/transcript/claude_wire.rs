@@ -3,7 +3,6 @@
 //! Live is what follows the last compaction boundary. Side chains, repeated rows (a resumed session repeats them), rows
 //! that are no messages and lines that are no JSON are carried along and never read.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -12,6 +11,7 @@ use super::anthropic_wire;
 use super::layout::{ItemAt, Layout, RowLink};
 use super::wire::{self, Raw};
 use crate::core::compact::transcript::{Message, Role, Transcript};
+use crate::core::hash::FxSet;
 use crate::threads;
 
 /// The fields of a line that anybody here reads.
@@ -70,7 +70,7 @@ pub(super) struct Segment<'a> {
 /// The segments of a file, the live one last; there is always one. O(bytes).
 pub(super) fn segments<'a>(input: &'a [u8], lines: &[Range<usize>]) -> Vec<Segment<'a>> {
     let mut segments = vec![Segment::default()];
-    let mut seen = HashSet::new();
+    let mut seen = FxSet::default();
     // Most of the time goes into what is passed over: the host's own record of every result.
     let rows = threads::map(lines, Range::len, |line| row(&input[line.clone()]));
     for (index, row) in rows.into_iter().enumerate() {
@@ -92,10 +92,10 @@ pub(super) fn segments<'a>(input: &'a [u8], lines: &[Range<usize>]) -> Vec<Segme
 }
 
 fn row(line: &[u8]) -> Option<Row<'_>> {
-    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
+    serde_json::from_slice(line).ok()
 }
 
-fn is_repeated<'a>(seen: &mut HashSet<&'a str>, uuid: Raw<'a>) -> bool {
+fn is_repeated<'a>(seen: &mut FxSet<&'a str>, uuid: Raw<'a>) -> bool {
     let uuid = uuid.get();
     !matches!(uuid, "null" | "\"\"") && !seen.insert(uuid)
 }

@@ -18,7 +18,7 @@ struct Row<'a> {
 }
 
 fn row(line: &[u8]) -> Option<Row<'_>> {
-    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
+    serde_json::from_slice(line).ok()
 }
 
 /// Whether a line is one of a rollout.

@@ -53,7 +53,7 @@ const ADDED_CONTENT: Form = Form { before: r#","content":"#, after: "" };
 
 /// The conversation in a list of messages; `None` when the input is no such list. List 0 of the layout is the messages.
 pub(super) fn read<'a>(input: &'a [u8], layout: &mut Layout) -> Option<Transcript<'a>> {
-    let raw: Raw<'a> = serde_json::from_str(std::str::from_utf8(input).ok()?.trim()).ok()?;
+    let raw: Raw<'a> = serde_json::from_slice(input).ok()?;
     let list = match wire::list(raw) {
         Some(list) => list,
         None => {

@@ -55,7 +55,7 @@ struct Block<'a> {
 const RENAMED: [(&str, &str); 2] = [("path", "file_path"), ("oldText", "old_string")];
 
 fn row(line: &[u8]) -> Option<Row<'_>> {
-    serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
+    serde_json::from_slice(line).ok()
 }
 
 /// Whether a line is a message of pi.

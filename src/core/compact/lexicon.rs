@@ -8,6 +8,11 @@ use super::token::{Kind, each_token};
 use crate::core::hash::FxMap;
 use crate::core::lines::lines;
 
+/// Characters for each different line: 59 in the median of 226 public sessions of 50,000 characters and more (entireio/cli).
+const LINE_CHARS: usize = 64;
+/// Room made ahead, in lines: 6 MB.
+const MAX_ROOM: usize = 1 << 17;
+
 /// The tokens met so far; ids are 0, 1, … in the order of first sight.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon<'t> {
@@ -22,6 +27,15 @@ pub(super) struct Lexicon<'t> {
 }
 
 impl<'t> Lexicon<'t> {
+    /// An empty one, with room for what so many characters mostly hold: maps that grow are built again and again.
+    pub(super) fn of(chars: usize) -> Lexicon<'t> {
+        let n_lines = (chars / LINE_CHARS).min(MAX_ROOM);
+        let mut lexicon = Lexicon::default();
+        lexicon.line_ids.reserve(n_lines);
+        lexicon.ids.reserve(n_lines / 2);
+        lexicon
+    }
+
     fn id(&mut self, token: &'t str) -> u32 {
         let next = self.ids.len() as u32;
         let id = *self.ids.entry(token).or_insert(next);

@@ -69,7 +69,7 @@ pub(super) fn read<'t>(
     is_cut: &[bool],
     stubs: &[Vec<usize>],
 ) -> Facts<'t> {
-    let mut reader = Reader::new(pairing.pairs.len());
+    let mut reader = Reader::new(pairing.pairs.len(), transcript.chars());
     let by_place: HashMap<_, _> =
         pairing.pairs.iter().enumerate().map(|(i, pair)| (pair.result_at, i)).collect();
     let stubs_at: HashMap<_, _> =
@@ -109,7 +109,7 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    fn new(pairs: usize) -> Reader<'t> {
+    fn new(pairs: usize, chars: usize) -> Reader<'t> {
         let facts = Facts {
             candidates: Vec::new(),
             lines: Lines::default(),
@@ -121,7 +121,7 @@ impl<'t> Reader<'t> {
             is_kept_line: Vec::new(),
             now: pairs,
         };
-        Reader { lexicon: Lexicon::default(), facts, clock: 0 }
+        Reader { lexicon: Lexicon::of(chars), facts, clock: 0 }
     }
 
     fn read(&mut self, text: &'t str, is_result: bool) -> Range<usize> {
