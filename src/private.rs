@@ -3,11 +3,14 @@
 //! Where they go is [`folder`]; what is in them can always be deleted.
 
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::config::Environment;
+
+/// What a pipe takes at once.
+const BUFFER_BYTES: usize = 64 << 10;
 
 /// Our folder for what can be rebuilt: `$CONTEXT_PACKER_CACHE`, `$XDG_CACHE_HOME/context-packer`,
 /// `~/.cache/context-packer`, and only without a home the plugin's own folder. The command line, the hook and the
@@ -35,6 +38,14 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Those of the file system; the temporary file is removed.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_parts(path, &[bytes])
+}
+
+/// [`write`] for a file that is not in one piece.
+///
+/// # Errors
+/// The same.
+pub fn write_parts(path: &Path, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     create_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -45,10 +56,20 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .truncate(true)
         .mode(0o600)
         .open(&temporary)
-        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|file| print(file, parts))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Writes parts one after the other; small ones together.
+///
+/// # Errors
+/// Those of `out`.
+pub fn print(out: impl io::Write, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(BUFFER_BYTES, out);
+    parts.iter().try_for_each(|part| out.write_all(part.as_ref()))?;
+    out.flush()
 }

@@ -13,7 +13,7 @@ fn compacted(input: &[u8]) -> Option<Vec<u8>> {
     let settings =
         settings::read(&[("min-reduction", "0".to_owned())], &|_| None).expect("settings");
     match compact(&document.transcript, &settings, None, None) {
-        Ok(compacted) => Some(document.write(&compacted.compaction.edits)),
+        Ok(compacted) => Some(document.write(&compacted.compaction.edits).concat()),
         Err(Refusal::Invalid(violation)) => panic!("{violation}"),
         Err(_) => None,
     }

@@ -1,6 +1,6 @@
 //! `context-packer compact`: a transcript on standard output, smaller; or the answer to the function hook; or a table.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,20 +31,22 @@ pub fn run(args: &CompactArgs) -> Result<()> {
         return compact_bench::run(&args.input);
     }
     let environment: Environment<'_> = &config::process_environment;
-    let bytes = match args.host {
-        true => claude_code(&args.settings, environment)?,
-        false => file(args, environment)?,
-    };
-    match &args.output {
-        Some(path) => private::write(path, &bytes)
-            .with_context(|| format!("cannot write {}", path.display()))?,
-        None => std::io::stdout().lock().write_all(&bytes)?,
+    match args.host {
+        true => print(args, &[claude_code(&args.settings, environment)?]),
+        false => file(args, environment),
     }
-    Ok(())
+}
+
+fn print(args: &CompactArgs, parts: &[impl AsRef<[u8]>]) -> Result<()> {
+    match &args.output {
+        Some(path) => private::write_parts(path, parts)
+            .with_context(|| format!("cannot write {}", path.display())),
+        None => Ok(private::print(std::io::stdout().lock(), parts)?),
+    }
 }
 
 /// The answer to the shim; whatever is wrong is part of it.
-fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<Vec<u8>> {
+fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<String> {
     let mut input = Vec::new();
     std::io::stdin().lock().read_to_end(&mut input)?;
     let answer = hook::compact::answer(&input, environment, &|transcript, environment| {
@@ -52,10 +54,10 @@ fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<Vec<u8>
         let folder = archive_folder(settings.archive, environment);
         run_policy(transcript, &settings, folder.as_deref(), environment)
     });
-    Ok(answer.into_bytes())
+    Ok(answer)
 }
 
-fn file(args: &CompactArgs, environment: Environment<'_>) -> Result<Vec<u8>> {
+fn file(args: &CompactArgs, environment: Environment<'_>) -> Result<()> {
     let settings = settings::read(&args.settings, environment)?;
     let name = args.input.first().map_or("-", String::as_str);
     let input = transcript::input::read(name).with_context(|| format!("cannot read {name}"))?;
@@ -67,9 +69,9 @@ fn file(args: &CompactArgs, environment: Environment<'_>) -> Result<Vec<u8>> {
     let pairing = || pair(&document.transcript);
     let (plan, stats) = (&compaction.plan, &compaction.stats);
     match () {
-        () if args.json => Ok(render::compact_wire::json(&pairing(), plan, stats)?.into_bytes()),
-        () if args.dry_run => Ok(render::compact::table(&pairing(), plan, stats).into_bytes()),
-        () => Ok(document.write(&compaction.edits)),
+        () if args.json => print(args, &[render::compact_wire::json(&pairing(), plan, stats)?]),
+        () if args.dry_run => print(args, &[render::compact::table(&pairing(), plan, stats)]),
+        () => print(args, &document.write(&compaction.edits)),
     }
 }
 

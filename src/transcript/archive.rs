@@ -59,13 +59,12 @@ pub fn store(
     let entries = threads::map(removed, |removed| removed.text.len(), entry);
     let entries = entries.into_iter().collect::<io::Result<Vec<_>>>()?;
     let (ids, lines): (Vec<Option<String>>, Vec<Vec<u8>>) = entries.into_iter().unzip();
-    let lines = lines.concat();
-    if lines.is_empty() {
+    if lines.iter().all(Vec::is_empty) {
         return Ok(ids);
     }
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let name = format!("{:013}-{:016x}.jsonl", since.as_millis(), hash(&ids));
-    private::write(&folder.join(name), &lines)?;
+    private::write_parts(&folder.join(name), &lines)?;
     prune(folder, now);
     Ok(ids)
 }

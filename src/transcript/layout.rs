@@ -3,6 +3,7 @@
 //! Everything that no edit names is copied byte for byte. Removing an item takes its separator along; a list
 //! that loses all its items takes the item that holds it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -118,8 +119,8 @@ pub(crate) enum NoteSlot {
 /// A replacement of some bytes.
 type Splice = (Range<usize>, String);
 
-/// The input with the edits applied. O(bytes + edits × log edits).
-pub(crate) fn write(input: &[u8], layout: &Layout, edits: &[Edit]) -> Vec<u8> {
+/// The input with the edits applied, in pieces: most of it is the input's own bytes. O(bytes + edits × log edits).
+pub(crate) fn write<'i>(input: &'i [u8], layout: &Layout, edits: &[Edit]) -> Vec<Cow<'i, [u8]>> {
     let mut gone: Vec<Vec<bool>> =
         layout.lists.iter().map(|list| vec![false; list.items.len()]).collect();
     let mut splices: Vec<Splice> = Vec::new();
@@ -241,20 +242,20 @@ fn line_end(input: &[u8], end: usize) -> usize {
 }
 
 /// Applies replacements; one inside another is lost with it.
-fn splice(input: &[u8], mut splices: Vec<Splice>) -> Vec<u8> {
+fn splice(input: &[u8], mut splices: Vec<Splice>) -> Vec<Cow<'_, [u8]>> {
     splices.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
-    let mut output = Vec::with_capacity(input.len());
+    let mut pieces = Vec::with_capacity(2 * splices.len() + 1);
     let mut at = 0;
     for (range, text) in splices.into_iter().filter(|(range, _)| range.end <= input.len()) {
         if range.start < at {
             continue;
         }
-        output.extend_from_slice(&input[at..range.start]);
-        output.extend_from_slice(text.as_bytes());
+        pieces.push(Cow::Borrowed(&input[at..range.start]));
+        pieces.push(Cow::Owned(text.into_bytes()));
         at = range.end;
     }
-    output.extend_from_slice(&input[at..]);
-    output
+    pieces.push(Cow::Borrowed(&input[at..]));
+    pieces
 }
 
 #[cfg(test)]
@@ -268,7 +269,7 @@ mod tests {
         let check = |gone: [bool; 3], expected: &str| {
             let list = List { items: items.clone(), owner: None, whole: None, is_lines: false };
             let layout = Layout { lists: vec![list], ..Layout::default() };
-            let output = splice(input, removals(input, &layout, &[gone.to_vec()]));
+            let output = splice(input, removals(input, &layout, &[gone.to_vec()])).concat();
             assert_eq!(String::from_utf8(output).unwrap(), expected);
         };
         check([false; 3], "[ 1, 22 ,333 ]");
@@ -282,6 +283,6 @@ mod tests {
     #[test]
     fn a_splice_inside_another_is_lost_with_it() {
         let splices = vec![(3..4, "x".to_owned()), (1..5, String::new()), (6..7, "y".to_owned())];
-        assert_eq!(splice(b"01234567", splices), b"05y7");
+        assert_eq!(splice(b"01234567", splices).concat(), b"05y7");
     }
 }

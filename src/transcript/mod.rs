@@ -17,6 +17,7 @@ mod responses_wire;
 pub mod state_wire;
 pub(crate) mod wire;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::core::compact::apply::{Edit, stale_thinking};
@@ -124,10 +125,10 @@ impl std::fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl Document<'_> {
-    /// The input with edits applied; everything else byte for byte. In a list of API messages, thinking behind the
+    /// The input with edits applied, in pieces; everything else byte for byte. In a list of API messages, thinking behind the
     /// first edit goes too: its signature is bound to what was before it, and the API refuses it. O(bytes).
     #[must_use]
-    pub fn write(&self, edits: &[Edit]) -> Vec<u8> {
+    pub fn write(&self, edits: &[Edit]) -> Vec<Cow<'_, [u8]>> {
         if !self.is_request {
             return layout::write(self.input, &self.layout, edits);
         }

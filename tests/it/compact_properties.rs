@@ -214,7 +214,7 @@ fn hold(bytes: &[u8], policy: Policy, target: f64) -> Result<(), TestCaseError> 
         &run(before, policy, target).unwrap().compaction.edits,
         "not deterministic"
     );
-    let output = document.write(edits);
+    let output = document.write(edits).concat();
     prop_assert!(output.len() <= bytes.len() + 64 * edits.len(), "grew");
     let after = transcript::read(&output).unwrap();
     let typed = apply::applied(before, edits);
