@@ -94,6 +94,20 @@ fn windows_line_ends_and_other_encodings() {
     assert!(compact(b"\0\0\0").stderr.contains("no messages found"));
 }
 
+/// The host's own record of a result is no part of the conversation: bytes of any encoding in it stand in nobody's way.
+#[test]
+fn records_of_the_host_need_not_be_text() {
+    let mut input = Vec::new();
+    for line in session(30) {
+        input.extend(line.strip_suffix('}').unwrap().as_bytes());
+        input.extend(b",\"toolUseResult\":\"caf\xe9\"}\n");
+    }
+    let output = compact(&input);
+    let output = output.expect_code(0);
+    assert!(output.contains("excerpt"));
+    assert_eq!(output.matches("\"toolUseResult\":\"caf\u{fffd}\"}\n").count(), 61);
+}
+
 #[test]
 fn a_line_of_ten_million_characters_takes_no_minute() {
     let mut lines = session(30);
