@@ -17,7 +17,7 @@ CLONES is a folder of git clones (bare or not) named owner/name, owner+name/repo
 
   --tasks subjects,requests,FILE   what is asked (default subjects); a FILE has lines of {repo, commit, prompt, split}
   --split dev,extra,test           which part (default dev; test is for reporting, never for choosing)
-  --set seed|other|all             subjects of which repositories (default all)
+  --set seed|other|further|all     subjects of which repositories (default all: seed and other)
   --repos owner/name,…             only these
   --per-repo N                     at most N tasks of a repository
   --systems A;B;…                  what is compared (default first;product), the first one being the baseline: first, recipe,

@@ -53,7 +53,7 @@ pub struct Task {
 #[derive(Debug, Clone)]
 pub struct Selection {
     pub splits: Vec<String>,
-    /// `seed`, `other` or `all`; subjects only.
+    /// `seed`, `other`, `further`, or `all` for the first two; subjects only.
     pub set: String,
     /// Empty: all.
     pub repos: Vec<String>,
@@ -77,10 +77,8 @@ pub fn read_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
 pub fn subjects(definitions: &Path, selection: &Selection) -> Result<Tasks> {
     let repositories: Vec<Repository> = read_lines(&definitions.join("repositories.jsonl"))?;
     let mined: Vec<Subjects> = read_lines(&definitions.join("subjects.jsonl"))?;
-    let is_in_set = |repo: &str| {
-        selection.set == "all"
-            || repositories.iter().any(|r| r.repo == repo && r.set == selection.set)
-    };
+    let is_asked = |set: &str| set == selection.set || selection.set == "all" && set != "further";
+    let is_in_set = |repo: &str| repositories.iter().any(|r| r.repo == repo && is_asked(&r.set));
     let mut tasks = Tasks::new();
     for subjects in mined.iter().filter(|subjects| is_in_set(&subjects.repo)) {
         for (split, commits) in
