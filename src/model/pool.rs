@@ -95,8 +95,8 @@ where
             {
                 queue.preparing += 1;
                 queue.running += 1;
-                let is_alone = !queue.waiting.is_empty() && queue.idle == 0;
-                let wants_thread = is_alone && queue.threads < queue.most;
+                let nobody_waits = queue.idle == 0 && queue.threads < queue.most;
+                let wants_thread = nobody_waits && !queue.waiting.is_empty();
                 queue.threads += usize::from(wants_thread);
                 return Some((job, wants_thread));
             }
