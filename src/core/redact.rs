@@ -118,11 +118,25 @@ fn url_passwords(text: &str, found: &mut Vec<Range<usize>>) {
         let authority = text[start..].split(ends).next().unwrap_or_default();
         let Some((user, _host)) = authority.rsplit_once('@') else { continue };
         let Some((name, password)) = user.split_once(':') else { continue };
-        if !password.is_empty() && !password.starts_with(['$', '{', '%']) {
+        if !password.is_empty() && !is_placeholder(password) {
             let from = start + name.len() + 1;
             found.push(from..from + password.len());
         }
     }
+}
+
+/// `$NAME`, `${name}`, `{name}`, `%s`, `%(name)s`, `%NAME%`: what stands for a password and is none.
+fn is_placeholder(password: &str) -> bool {
+    let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    let inside = |start: &str, end: &str| password.starts_with(start) && password.ends_with(end);
+    let variable = password.strip_prefix('$').is_some_and(is_name);
+    let between = password.strip_prefix('%').and_then(|rest| rest.strip_suffix('%'));
+    variable
+        || inside("{", "}")
+        || inside("${", "}")
+        || inside("%(", ")s")
+        || matches!(password, "%s" | "%v" | "%d")
+        || between.is_some_and(is_name)
 }
 
 /// What follows `Bearer ` or `Basic ` when it looks like more than a word of a sentence.
@@ -174,6 +188,8 @@ mod tests {
             "api_key: [redacted], token=[redacted]",
         );
         check("curl --token=abc123def456 url", "curl --token=[redacted] url");
+        check("postgres://app:%40bcdefg1@db/prod", "postgres://app:[redacted]@db/prod");
+        check("postgres://app:$ecret99x@db/prod", "postgres://app:[redacted]@db/prod");
         check("-----BEGIN PRIVATE KEY-----", "[redacted]");
     }
 
@@ -204,6 +220,7 @@ mod tests {
             "let password = read_password()?;",
             "password: \"${DB_PASSWORD}\"",
             "https://example.org/a:b@c",
+            "postgres://app:${DB_PASSWORD}@db postgres://app:$DB_PASSWORD@db https://%s:%s@host https://{user}:{key}@host",
             "fn thisIsAVeryLongCamelCaseIdentifierName2() {}",
             "import { a } from './components/settings/AccountSettingsDialog2'",
             "uuid 123e4567-e89b-12d3-a456-426614174000",
@@ -220,13 +237,21 @@ mod tests {
         check("password = \"\nhunter22 \"", "password = \"\nhunter22 \"");
         check("password:\ns3cr3tpass", "password:\ns3cr3tpass");
         check("it's\npassword: 'hunter22'", "it's\npassword: '[redacted]'");
+        for (before, after) in [
+            ("const PASSWORD: &'static str = \"", "\";"),
+            ("let password: &'a str = \"", "\"; let other: &'a str = x;"),
+            ("# it's the staging db; password = \"", "\""),
+            ("# isn't; password = \"", "\"; don't"),
+        ] {
+            check(&format!("{before}hunter22{after}"), &format!("{before}{MARK}{after}"));
+        }
     }
 
     /// Read once for each of its signs, it would take minutes.
     #[test]
     fn a_long_run_of_signs_is_read_once() {
-        for run in ["=", "token=", "password=!", "\"", ":"] {
-            let text = run.repeat(400_000 / run.len());
+        for run in ["=", "token=", "password=!", "\"", "'\"`", ":", "sk-", "A-sk-"] {
+            let text = format!("1-{}", run.repeat(400_000 / run.len()));
             assert_eq!(redact(&text).1, 0, "{run}");
         }
     }

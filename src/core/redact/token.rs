@@ -49,6 +49,8 @@ const RANDOM_ENTROPY: f64 = 4.2;
 /// Share of neighbours in random base64 that differ in class (upper, lower, digit): 0.64 ± 0.085, minus two
 /// deviations; camel case reaches 0.4.
 const RANDOM_CHANGES: f64 = 0.45;
+
+/// Whether a byte may stand in a token.
 pub(super) fn is_word(byte: u8) -> bool {
     IS_WORD[usize::from(byte)]
 }
@@ -118,11 +120,13 @@ const FIRST_OF_PREFIX: [bool; 256] = {
 /// Where a token with a published prefix starts in the word.
 fn known_token(word: &str) -> Option<usize> {
     let bytes = word.as_bytes();
+    // Once: a word may begin with a prefix at every third of its bytes.
+    let last_digit = bytes.iter().rposition(u8::is_ascii_digit);
     let is_token = |at: usize, &(prefix, least): &(&str, usize)| {
         let tail = bytes[at..].strip_prefix(prefix.as_bytes());
         let is_body = |tail: &[u8]| match AWS_IDS.contains(&prefix) {
             true => tail[..least].iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit()),
-            false => tail.iter().any(u8::is_ascii_digit),
+            false => last_digit.is_some_and(|last| last >= bytes.len() - tail.len()),
         };
         tail.is_some_and(|tail| tail.len() >= least && is_body(tail))
     };

@@ -22,22 +22,16 @@ const NAME_REACH: usize = 64;
 /// Bytes of a bare value that are judged: as many show what it is, and a run of any length is read but once.
 const JUDGED: usize = 256;
 
-/// Quoted literals that are given to a secret's name. They end on the line they start on.
+/// Quoted literals that are given to a secret's name. They end on the line they start on. Any quote may start one: which of
+/// them belong together nobody knows where apostrophes and lifetimes stand beside them.
 pub(super) fn literals(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(quote) = memchr::memchr3(b'"', b'\'', b'`', &bytes[at..]) {
-        let quote = at + quote;
-        at = quote + 1;
-        let Some(length) = memchr::memchr2(bytes[quote], b'\n', &bytes[at..]) else {
-            return;
-        };
-        let end = at + length;
-        if bytes[end] != b'\n' && is_secret_value(name_before(text, quote), &text[at..end]) {
-            found.push(at..end);
-        }
-        // A key in quotes (`"password": "x"`) is part of the name of the next literal.
-        at = end + 1;
+    for quote in memchr::memchr3_iter(b'"', b'\'', b'`', bytes) {
+        let start = quote + 1;
+        let length = memchr::memchr2(bytes[quote], b'\n', &bytes[start..]);
+        let end = length.map(|length| start + length).filter(|&end| bytes[end] != b'\n');
+        let is_secret = |end: &usize| is_secret_value(name_before(text, quote), &text[start..*end]);
+        found.extend(end.filter(is_secret).map(|end| start..end));
     }
 }
 
