@@ -69,6 +69,8 @@ pub fn is_secret_file(path: &str) -> bool {
 }
 
 fn replace(text: &str, mut found: Vec<Range<usize>>) -> (Cow<'_, str>, usize) {
+    // What was hidden before is not counted again.
+    found.retain(|span| &text[span.clone()] != MARK);
     if found.is_empty() {
         return (Cow::Borrowed(text), 0);
     }
@@ -259,6 +261,7 @@ mod tests {
     #[test]
     fn counts_what_it_hid() {
         assert_eq!(redact("sk-abcdefghij0123456789 and xoxb-123456789012").1, 2);
+        assert_eq!(redact("password: \"[redacted]\" postgres://app:[redacted]@db").1, 0);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! In: path and bytes of a file. Out: a text that holds no credentials (see [`crate::core::redact`]) and how many
 //! were hidden. Line by line, by leading words; nothing is parsed, and any bytes are survived.
 
+use std::borrow::Cow;
+
 use bstr::ByteSlice as _;
 
 use crate::core::lines::ranges;
@@ -210,16 +212,16 @@ pub fn sketch(path: &str, source: &[u8]) -> Shown {
     let head = &source[..source.len().min(READ_BYTES)];
     // Before the cut, so that no half of a credential is left.
     let outline = outline(language_of(path), head, room);
-    let (clean, redacted) = redact(&outline);
-    Shown { text: heading + cut(&clean, room), redacted }
+    let (clean, hidden) = redact(&outline.text);
+    Shown { text: heading + cut(&clean, room), redacted: outline.redacted + hidden }
 }
 
-/// The package and the declarations, a line each, up to the first that ends past `chars`.
-fn outline(language: &Language, source: &[u8], chars: usize) -> String {
+/// The package and the declarations, a line each, up to the first that ends past `chars`. Hides only what it cuts.
+fn outline(language: &Language, source: &[u8], chars: usize) -> Shown {
     let keywords: Vec<&[u8]> = language.keywords.split(' ').map(str::as_bytes).collect();
     // The last line may start just before the end.
     let mut outline = String::with_capacity(chars + 4 * LINE_CHARS);
-    let (mut counted, mut length) = (0, 0);
+    let (mut counted, mut length, mut hidden) = (0, 0, 0);
     let mut comment: Option<&[u8]> = None;
     let mut lines = ranges(source).map(|line| source[line].trim_ascii_end()).peekable();
     while let Some(line) = lines.next() {
@@ -233,7 +235,7 @@ fn outline(language: &Language, source: &[u8], chars: usize) -> String {
         } else if let Some(declared) = (!is_comment).then(declared).flatten() {
             let next = || lines.peek().and_then(|next| docstring(next));
             let comment = comment.take().map(words_of);
-            describe(&mut outline, indent, declared, comment.or_else(next));
+            hidden += describe(&mut outline, indent, declared, comment.or_else(next));
         } else {
             comment = carried_comment(text, is_comment, comment);
             continue;
@@ -244,7 +246,7 @@ fn outline(language: &Language, source: &[u8], chars: usize) -> String {
             break;
         }
     }
-    outline
+    Shown { text: outline, redacted: hidden }
 }
 
 /// The start of a file's source under its path, at most `chars` characters of it.
@@ -273,16 +275,28 @@ fn language_of(path: &str) -> &'static Language {
     LANGUAGES.iter().find(knows).unwrap_or(&OTHER)
 }
 
-/// `  - fn name(…)  // first line of its comment`, two spaces per four columns of indent.
-fn describe(outline: &mut String, indent: usize, declared: &[u8], doc: Option<&[u8]>) {
+/// `  - fn name(…)  // first line of its comment`, two spaces per four columns of indent; how many credentials it hid.
+fn describe(outline: &mut String, indent: usize, declared: &[u8], doc: Option<&[u8]>) -> usize {
     (0..indent / 4).for_each(|_| outline.push_str("  "));
     outline.push_str("- ");
-    outline.push_str(cut(&declared.to_str_lossy(), LINE_CHARS));
+    let mut hidden = push_cut(outline, declared);
     if let Some(doc) = doc {
         outline.push_str("  // ");
-        outline.push_str(cut(&doc.to_str_lossy(), LINE_CHARS));
+        hidden += push_cut(outline, doc);
     }
     outline.push('\n');
+    hidden
+}
+
+/// Adds the start of a piece; how many credentials were hidden before it was cut. Where nothing is cut they are left for later.
+fn push_cut(outline: &mut String, piece: &[u8]) -> usize {
+    let piece = piece.to_str_lossy();
+    let (clean, hidden) = match piece.len() > LINE_CHARS {
+        true => redact(&piece),
+        false => (Cow::Borrowed(&*piece), 0),
+    };
+    outline.push_str(cut(&clean, LINE_CHARS));
+    hidden
 }
 
 /// Columns of the white space before a line.
@@ -446,6 +460,23 @@ mod tests {
             ("path: a.rs\n- fn a()  // [redacted]\n", 1)
         );
         assert!(sketch(".env", b"A=secretvalue1").text.ends_with(WITHHELD));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_after_hiding() {
+        for secret in
+            ["ghp_1234567890abcdefghijABCDEFGHIJ123456", "password = \"hunter22hunter22\""]
+        {
+            for before in LINE_CHARS - 40..LINE_CHARS {
+                let source = format!("/// {}{secret}\nfn a() {{}}\n", "x ".repeat(before / 2));
+                let shown = sketch("a.rs", source.as_bytes());
+                assert_eq!(shown.redacted, 1, "{before}");
+                assert!(
+                    !shown.text.contains("ghp_") && !shown.text.contains("hunter"),
+                    "{shown:?}"
+                );
+            }
+        }
     }
 
     #[test]

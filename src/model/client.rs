@@ -4,6 +4,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bstr::ByteSlice as _;
+
 use crate::core::question::{Ask, Question, Questions, State};
 use crate::model::error::Error;
 use crate::model::retry::{LONGEST_SERVER_DELAY, RETRIES, TIMEOUT_RETRIES, backoff, server_delay};
@@ -196,7 +198,8 @@ impl Client {
                 Err(Unusable::Wrong(why)) => Exchange::Ended(Error::Failed(self.hide(&why))),
             };
         }
-        let complaint = wire::complaint(&response.body);
+        // Before a message is cut, so that no half of a key is left.
+        let complaint = wire::complaint(self.hide(&response.body.to_str_lossy()).as_bytes());
         let id = response.request_id.as_ref().map(|id| format!(", id {id}")).unwrap_or_default();
         let what = self.hide(&format!("{}{id}: {}", response.status, complaint.message));
         let is_too_large = complaint.kind.as_deref() == Some("max_tokens_exceeded");

@@ -104,9 +104,10 @@ pub fn rerank(
     client.check_budget()?;
     let started = Instant::now();
     let run = Run::new(settings.endpoint.in_flight, deadline);
-    let shown_task = crate::core::redact::redact(cut(task.trim(), TASK_CHARS)).0;
+    let clean_task = crate::core::redact::redact(task.trim()).0;
+    let shown_task = cut(&clean_task, TASK_CHARS);
     let redacted = Mutex::default();
-    let pack = Pack { client, settings, run: &run, task: &shown_task, project, progress, redacted };
+    let pack = Pack { client, settings, run: &run, task: shown_task, project, progress, redacted };
     let mut verdicts = passes::judge(&pack)?;
     let mut files = fuse::fuse(&relevances(&verdicts), project.first_stage);
     let comparing = Instant::now();

@@ -84,6 +84,34 @@ fn the_ladder_is_climbed_in_order_as_the_limit_falls() {
 }
 
 #[test]
+fn no_stage_of_the_ladder_shows_a_secret() {
+    let command = "export A=1\nAKIAIOSFODNN7EXAMPLE\nexport DB_PASSWORD=\"hunter2hunter2\"";
+    let input = json!({"command": command, "password": "hunter2secret", "headers": {"Authorization": "Bearer hunter2def456ghi"}});
+    let mut messages =
+        vec![json!({"role": "user", "content": "fix it, the password is: \"hunter2prompt\""})];
+    for i in 0..40 {
+        let result = format!("{}AKIAIOSFODNN7EXAMPLE {}", "x ".repeat(i), "y ".repeat(200));
+        let call =
+            json!({"type": "tool_use", "id": format!("c{i}"), "name": "Bash", "input": input});
+        messages.push(json!({"role": "assistant", "content": [{"type": "text", "text": "token=hunter2token99"}, call]}));
+        messages.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": format!("c{i}"), "content": result}]}));
+    }
+    let bytes = json!(messages).to_string().into_bytes();
+    let document = transcript::read(&bytes).unwrap();
+    let pairing = pair(&document.transcript);
+    let mut stages = std::collections::BTreeSet::new();
+    for (limit, with_excerpts) in (600..20_000).step_by(150).flat_map(|n| [(n, false), (n, true)]) {
+        let options =
+            FitOptions { max_tokens: limit, recent_messages: 6, goal: None, with_excerpts };
+        let Ok(fitted) = fit(&document.transcript, &pairing, options, RENDER) else { continue };
+        let shown = (RENDER.state)(&fitted.state);
+        assert!(!shown.contains("AKIA") && !shown.contains("hunter2"), "{}: {shown}", fitted.stage);
+        stages.insert(fitted.stage);
+    }
+    assert!(stages.len() >= 4, "{stages:?}");
+}
+
+#[test]
 fn entries_without_calls_are_left_out_and_bare_calls_merged() {
     let mut messages = vec![json!({"role": "user", "content": "go"})];
     for i in 0..60 {

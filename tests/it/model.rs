@@ -322,6 +322,13 @@ fn keys_that_are_refused_end_the_run_and_are_never_shown() {
     let fake = FakeSystemOne::start(Behaviour::failing(usize::MAX, echo));
     let error = ask(&fake, &Files::numbered(3), Deadline::NEVER).unwrap_err();
     assert!(error.to_string().contains("[redacted]"), "{error}");
+
+    // A message is cut after 200 characters: a key that stands there is hidden whole.
+    let long = format!(r#"{{"error":"{}{KEY}"}}"#, ".".repeat(190));
+    let long = Fault::Status(401, long.leak(), None);
+    let fake = FakeSystemOne::start(Behaviour::failing(usize::MAX, long));
+    let error = ask(&fake, &Files::numbered(3), Deadline::NEVER).unwrap_err().to_string();
+    assert!(error.contains("....[") && !error.contains("k3y"), "{error}");
 }
 
 #[test]

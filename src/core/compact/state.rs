@@ -3,9 +3,11 @@
 //! Input: the transcript, its pairs and a limit. Output: the state with the name of the stage that made it fit. How
 //! the state looks as JSON is the edge's affair: it hands in the functions that render it.
 
+use std::borrow::Cow;
+
 use super::estimate::tokens;
 use super::pair::{Pair, Pairing, is_results_only};
-use super::transcript::{Call, Message, Part, Role, Transcript, Value, char_count};
+use super::transcript::{Argument, Call, Message, Part, Role, Transcript, Value, char_count};
 use crate::core::redact::redact;
 
 /// Caps on the input of a call, in characters, stage by stage: the seed's.
@@ -230,7 +232,8 @@ impl<'l, 'a> Ladder<'l, 'a> {
         StateCall::Parts {
             id: format!("t{}", pair.number),
             tool: pair.call.tool.to_string(),
-            input: cap(&redact(&(self.render.input)(pair.call)).0, INPUT_CHARS[level]),
+            // Once more as a whole: some values are credentials by their names.
+            input: cap(&redact(&(self.render.input)(&hidden(pair.call))).0, INPUT_CHARS[level]),
             result,
         }
     }
@@ -360,16 +363,30 @@ fn abridged(text: &str) -> Option<String> {
     Some(format!("{head}\n[… {omitted} chars omitted …]\n{tail}"))
 }
 
-/// Two thirds from the start of a result, one third from its end, secrets aside.
+/// Two thirds from the start of a result, one third from its end, secrets aside: hidden before the cut, so that no half of one
+/// is left.
 fn excerpt(text: &str, limit: usize) -> String {
-    let chars = char_count(text);
+    let clean = redact(text).0;
+    let chars = char_count(&clean);
     if chars <= limit {
-        return redact(text).0.into_owned();
+        return clean.into_owned();
     }
     let tail = limit / 3;
-    let start: String = text.chars().take(limit - tail).collect();
-    let end: String = text.chars().skip(chars - tail).collect();
-    redact(&format!("{start} … {end}")).0.into_owned()
+    let start: String = clean.chars().take(limit - tail).collect();
+    let end: String = clean.chars().skip(chars - tail).collect();
+    format!("{start} … {end}")
+}
+
+/// A call without the secrets in its arguments: in their JSON form a line feed is two letters, and a quote is two signs.
+fn hidden<'a>(call: &'a Call<'_>) -> Call<'a> {
+    let arguments = call.arguments.iter().map(|argument| {
+        let value = match &argument.value {
+            Value::Text(text) => Value::Text(redact(text).0),
+            other => other.clone(),
+        };
+        Argument { name: Cow::Borrowed(&argument.name), value }
+    });
+    Call { arguments: arguments.collect(), ..call.clone() }
 }
 
 /// `t12 Read file_path=src/a.ts → ok 480ch`
@@ -378,9 +395,9 @@ fn line_of(pair: &Pair<'_, '_>) -> String {
         let value = match &argument.value {
             Value::Text(text) => redact(text).0.split_whitespace().collect::<Vec<_>>().join(" "),
             Value::Number(number) => number.to_string(),
-            Value::Other(json) => cap(json, VALUE_CHARS),
+            Value::Other(json) => cap(&redact(json).0, VALUE_CHARS),
         };
-        format!("{}={value}", argument.name)
+        redact(&format!("{}={value}", argument.name)).0.into_owned()
     });
     let arguments = arguments.collect::<Vec<_>>().join(" ");
     let state = if pair.result.is_error { "error" } else { "ok" };
