@@ -20,8 +20,10 @@ const ANSWER_TIME: Duration = Duration::from_secs(1);
 pub(super) struct ClientRoots {
     can_be_asked: bool,
     n_asked: u32,
-    /// The question that is open, and until when calls wait for its answer.
-    open: Option<(Id, Instant)>,
+    /// The question that is open.
+    open: Option<Id>,
+    /// Until when calls wait for its answer.
+    awaited_until: Option<Instant>,
     folders: Vec<PathBuf>,
 }
 
@@ -37,26 +39,27 @@ impl ClientRoots {
         }
         self.n_asked += 1;
         let id = Id::Text(format!("roots-{}", self.n_asked));
-        self.open = Some((id.clone(), Instant::now() + ANSWER_TIME));
+        self.open = Some(id.clone());
+        self.awaited_until = Some(Instant::now() + ANSWER_TIME);
         Some(id)
     }
 
     /// Takes the folders of an answer, none when the client has refused. Answers to anything else are passed over.
     pub(super) fn answer(&mut self, id: Option<&Id>, folders: Vec<PathBuf>) {
-        if self.open.as_ref().is_some_and(|(open, _)| Some(open) == id) {
-            self.open = None;
+        if self.open.as_ref().is_some_and(|open| Some(open) == id) {
+            (self.open, self.awaited_until) = (None, None);
             self.folders = folders;
         }
     }
 
-    /// No answer will come.
-    pub(super) fn give_up(&mut self) {
-        self.open = None;
+    /// Calls have waited long enough; an answer is still welcome.
+    pub(super) fn wait_no_more(&mut self) {
+        self.awaited_until = None;
     }
 
     /// Until when to wait for an answer; `None` when there is nothing to wait for.
     pub(super) fn awaited_until(&self) -> Option<Instant> {
-        self.open.as_ref().map(|(_, until)| *until)
+        self.awaited_until
     }
 
     /// The folders the client works in; none when it has not said.
@@ -147,5 +150,23 @@ mod tests {
         check("file:///p%2", None);
         check("file:///p%zz", None);
         check("/p", None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_wait_once_and_a_late_answer_is_welcome() {
+        let mut roots = ClientRoots::new(true);
+        let id = roots.ask();
+        assert!(roots.awaited_until().is_some());
+        roots.wait_no_more();
+        assert_eq!(roots.awaited_until(), None);
+        roots.answer(id.as_ref(), vec![PathBuf::from("/late")]);
+        assert_eq!(roots.folders(), [PathBuf::from("/late")]);
+        roots.answer(id.as_ref(), Vec::new());
+        assert_eq!(roots.folders().len(), 1, "one answer a question");
     }
 }

@@ -169,7 +169,7 @@ impl Server {
             }
             Event::End => {
                 self.ended_at = Some(Instant::now());
-                self.roots.give_up();
+                self.roots.wait_no_more();
             }
             Event::Progress { call, progress } => self.calls.note(call, progress),
             Event::Done { call, answer } => {
@@ -313,8 +313,11 @@ impl Server {
 
     /// Starts what may start: nothing while the client still thinks about its roots.
     fn start_calls(&mut self) {
-        if self.roots.awaited_until().is_some_and(|until| Instant::now() < until) {
-            return;
+        match self.roots.awaited_until() {
+            Some(until) if Instant::now() < until => return,
+            // Said once, or calls that wait for others to end would look at a time that has passed again and again.
+            Some(_) => self.roots.wait_no_more(),
+            None => {}
         }
         while let Some(started) = self.calls.start() {
             let number = started.number;
