@@ -151,11 +151,6 @@ mod tests {
         check("file:///p%zz", None);
         check("/p", None);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn calls_wait_once_and_a_late_answer_is_welcome() {
