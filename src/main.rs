@@ -48,10 +48,13 @@ fn run(command: Command) -> anyhow::Result<()> {
     }
 }
 
-/// From here on a panic is silence and success: a bug of ours must not break the person's turn.
+/// From here on a panic is silence, success, and a line in the log: a bug of ours must not break the person's turn.
 fn fail_open() {
     #[expect(clippy::exit, reason = "a panic hook has no caller to return an exit code to")]
-    std::panic::set_hook(Box::new(|_| std::process::exit(0)));
+    std::panic::set_hook(Box::new(|bug| {
+        cmd::hook::note_bug(bug.location());
+        std::process::exit(0)
+    }));
 }
 
 /// How far the requests to a decision model are, on a line of its own; only for a person who looks at it.

@@ -4,7 +4,7 @@
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
-use std::thread;
+use std::thread::{self, Builder};
 
 /// Bytes that are worth a thread: at 0.3 ns to 2 ns each they take as long as it takes to start, some 50 µs.
 const WORTH_A_THREAD: usize = 128 << 10;
@@ -22,10 +22,16 @@ pub(crate) fn map<T: Sync, R: Send>(
     let all = |part: &[T]| part.iter().map(&work).collect::<Vec<R>>();
     thread::scope(|scope| {
         let own = parts.next().unwrap_or_default();
-        let others: Vec<_> = parts.map(|part| scope.spawn(|| all(part))).collect();
+        let all = &all;
+        let start = |part| Builder::new().spawn_scoped(scope, move || all(part)).map_err(|_| part);
+        let others: Vec<_> = parts.map(start).collect();
         let mut results = all(own);
         for other in others {
-            results.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            results.extend(match other {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                // The system has no thread to give.
+                Err(part) => all(part),
+            });
         }
         results
     })
@@ -41,7 +47,9 @@ fn parts<T>(items: &[T], bytes: impl Fn(&T) -> usize, share: usize) -> Vec<&[T]>
             (start, sum) = (at + 1, 0);
         }
     }
-    parts.push(&items[start..]);
+    if start < items.len() {
+        parts.push(&items[start..]);
+    }
     parts
 }
 
@@ -56,8 +64,8 @@ mod tests {
         };
         assert_eq!(lengths(&[1, 1, 1, 1, 1], 2), [2, 2, 1]);
         assert_eq!(lengths(&[9, 1, 1], 4), [1, 2]);
-        assert_eq!(lengths(&[1, 1], 2), [2, 0]);
-        assert_eq!(lengths(&[], 1), [0]);
+        assert_eq!(lengths(&[1, 1], 2), [2]);
+        assert!(lengths(&[], 1).is_empty());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `context-packer hook`: reads a hook's JSON, answers with JSON or nothing, and never fails.
 
 use std::io::{Read as _, Write as _};
+use std::panic::Location;
 
 use crate::config::{self, Environment};
 use crate::hook::{Reply, brief, journal, start, submit, wire};
@@ -14,8 +15,8 @@ const MAX_INPUT_BYTES: u64 = 16 << 20;
 pub fn run() {
     let environment: Environment<'_> = &config::process_environment;
     let reply = reply(environment);
-    if let (Some(trouble), Some(folder)) = (&reply.trouble, private::folder(environment)) {
-        journal::note(&folder, "hook", trouble);
+    if let Some(trouble) = &reply.trouble {
+        note(environment, trouble);
     }
     if let Some(output) = reply.output {
         // The host may have stopped listening; then there is no one to tell.
@@ -25,6 +26,18 @@ pub fn run() {
         // Without it the next answer is as right, only slower.
         let _ = index::build_later(root);
     }
+}
+
+fn note(environment: Environment<'_>, trouble: &str) {
+    if let Some(folder) = private::folder(environment) {
+        journal::note(&folder, "hook", trouble);
+    }
+}
+
+/// Notes where a panic happened; its message may hold words of the person.
+pub fn note_bug(place: Option<&Location<'_>>) {
+    let place = place.map_or_else(|| "an unknown place".to_owned(), Location::to_string);
+    note(&config::process_environment, &format!("a bug at {place}: please report this"));
 }
 
 fn reply(environment: Environment<'_>) -> Reply {
@@ -45,6 +58,6 @@ fn reply(environment: Environment<'_>) -> Reply {
         None | Some("UserPromptSubmit") => submit::handle(input, environment),
         Some("PreCompact") => brief::before_summary(&input),
         Some("SessionStart") => start::handle(&input, environment),
-        Some(other) => Reply::failed(format!("hook event {other:?} is not one of ours")),
+        Some(other) => Reply::failed(format!("event {other:?} is not one of ours")),
     }
 }

@@ -38,7 +38,9 @@ pub fn after_summary(input: &wire::Input) -> Reply {
 /// What the file of the conversation says. A file that is missing or cannot be read says nothing.
 fn read(input: &wire::Input, about: impl Fn(&[Transcript<'_>]) -> Option<Brief>) -> Option<Brief> {
     let path: &Path = input.transcript_path.as_deref()?;
-    if std::fs::metadata(path).ok()?.len() > MAX_FILE_BYTES {
+    let metadata = std::fs::metadata(path).ok()?;
+    // A pipe would not end.
+    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
         return None;
     }
     let bytes = std::fs::read(path).ok()?;

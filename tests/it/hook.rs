@@ -211,6 +211,8 @@ fn a_panic_is_silence() {
     let repo = project();
     let packer = hook(&repo).env("CONTEXT_PACKER_TEST_PANIC", "1");
     is_silent(&packer.stdin(input(&repo, "fix the retry backoff in the client")).run());
+    let log = log(&repo);
+    assert!(log.contains("a bug at src/cmd/hook.rs:") && !log.contains("asked for"), "{log}");
 }
 
 #[test]
