@@ -184,14 +184,15 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
     let (mut parts, mut scores) = fields.score(weights, calm);
     fields.reward_coverage(weights.coverage, &mut scores);
     apply_priors(query, corpus, &past, weights, calm, &mut scores);
-    parts.together = lend_to_companions(history, weights, &mut scores);
+    let has_own = own_evidence(query, corpus, &paths, &past.subjects, &parts.mentions);
+    parts.together = lend_to_companions(history, weights, &has_own, &mut scores);
     parts.last = past.last;
     parts.touched = past.touched;
 
-    let has_evidence = evidence(query, corpus, &paths, &past.subjects, &parts);
+    let has_evidence = |d: usize| has_own[d] || parts.together[d].0 > 0.0;
     let mut candidates: Vec<Candidate> = (0u32..)
         .zip(scores)
-        .filter(|(document, _)| has_evidence[*document as usize])
+        .filter(|(document, _)| has_evidence(*document as usize))
         .map(|(document, score)| Candidate { document, score })
         .collect();
     // Documents are sorted by path, so the index is the path as the last key.
@@ -323,13 +324,16 @@ fn apply_priors(
     }
 }
 
-/// The best files lend a share of the best score to the files that changed with them.
+/// The best files lend a share of the best score to the files that changed with them. One that is there for its newness alone
+/// has nothing to lend.
 fn lend_to_companions(
     history: &History,
     weights: &Weights,
+    has_own: &[bool],
     scores: &mut [f64],
 ) -> Vec<(f64, Option<u32>)> {
-    let lenders = top(scores, weights.cochange_top);
+    let mut lenders = top(scores, weights.cochange_top);
+    lenders.retain(|&d| has_own[d as usize]);
     let best =
         lenders.first().map(|&d| scores[d as usize]).filter(|s| s.abs() > 0.0).unwrap_or(1.0);
     let mut lent: Vec<(f64, Option<u32>)> = vec![(0.0, None); scores.len()];
@@ -368,17 +372,16 @@ fn top(scores: &[f64], count: usize) -> Vec<u32> {
     order
 }
 
-/// Which documents have any evidence: a content term in body, path or past subjects, an identifier, a companion, or its name.
-/// A query of stop words only is taken at its word.
-fn evidence(
+/// Which documents have evidence of their own: a content term in body, path or past subjects, an identifier, or their name in the
+/// task. A query of stop words only is taken at its word.
+fn own_evidence(
     query: &Query,
     corpus: &Corpus,
     paths: &[Vec<(u32, f64)>],
     subjects: &[Vec<(u32, f64)>],
-    parts: &Parts,
+    mentions: &[f64],
 ) -> Vec<bool> {
-    let lent = parts.together.iter().map(|(share, _)| *share > 0.0);
-    let mut has: Vec<bool> = lent.zip(&parts.mentions).map(|(l, m)| l || *m > 0.0).collect();
+    let mut has: Vec<bool> = mentions.iter().map(|&mention| mention > 0.0).collect();
     let only_stop = query.content_terms() == 0;
     for (k, term) in query.terms.iter().enumerate() {
         if term.is_stop && !only_stop {

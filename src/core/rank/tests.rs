@@ -47,6 +47,10 @@ fn files_without_evidence_are_not_returned() {
     assert!(paths("quantum flux", FILES, &History::default()).is_empty());
     assert!(paths("", FILES, &History::default()).is_empty());
     assert!(paths("retry", &[], &History::default()).is_empty());
+    // New files have nothing to lend to those that changed with them.
+    let together = || Commit { subject: b"x".to_vec(), documents: vec![0, 2], n_files: 2 };
+    let history = History { commits: vec![together(), together(), together()] };
+    assert!(paths("quantum flux", FILES, &history).is_empty());
 }
 
 #[test]
