@@ -185,11 +185,13 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
     fields.reward_coverage(weights.coverage, &mut scores);
     apply_priors(query, corpus, &past, weights, calm, &mut scores);
     let has_own = own_evidence(query, corpus, &paths, &past.subjects, &parts.mentions);
-    parts.together = lend_to_companions(history, weights, &has_own, &mut scores);
+    parts.together = lend_to_companions(history, weights, &mut scores);
     parts.last = past.last;
     parts.touched = past.touched;
 
-    let has_evidence = |d: usize| has_own[d] || parts.together[d].0 > 0.0;
+    // Where no file has any, the best are the newest, and lend nothing that says something of the task.
+    let is_any = has_own.contains(&true);
+    let has_evidence = |d: usize| has_own[d] || is_any && parts.together[d].0 > 0.0;
     let mut candidates: Vec<Candidate> = (0u32..)
         .zip(scores)
         .filter(|(document, _)| has_evidence(*document as usize))
@@ -324,16 +326,13 @@ fn apply_priors(
     }
 }
 
-/// The best files lend a share of the best score to the files that changed with them. One that is there for its newness alone
-/// has nothing to lend.
+/// The best files lend a share of the best score to the files that changed with them.
 fn lend_to_companions(
     history: &History,
     weights: &Weights,
-    has_own: &[bool],
     scores: &mut [f64],
 ) -> Vec<(f64, Option<u32>)> {
-    let mut lenders = top(scores, weights.cochange_top);
-    lenders.retain(|&d| has_own[d as usize]);
+    let lenders = top(scores, weights.cochange_top);
     let best =
         lenders.first().map(|&d| scores[d as usize]).filter(|s| s.abs() > 0.0).unwrap_or(1.0);
     let mut lent: Vec<(f64, Option<u32>)> = vec![(0.0, None); scores.len()];

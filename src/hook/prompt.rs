@@ -47,6 +47,25 @@ const ACKNOWLEDGEMENTS: &[&str] = &[
     "gracias",
 ];
 
+/// What somebody asks for after a "yes, …": then it is a task, however short.
+const WORK: &[&str] = &[
+    "fix",
+    "add",
+    "remove",
+    "implement",
+    "refactor",
+    "rename",
+    "change",
+    "update",
+    "write",
+    "move",
+    "replace",
+    "delete",
+    "improve",
+];
+/// How many words after the opening may come before it ("yes please now fix …").
+const WORK_REACH: usize = 3;
+
 /// First characters of what no person typed as a task: a command (`/init`), a machine's message
 /// (`<task-notification>`), a shell line (`!ls`), a note to memory (`#`).
 const NOT_A_TASK: &[char] = &['/', '<', '!', '#'];
@@ -93,7 +112,7 @@ pub fn skip(prompt: &str, source: Option<&str>) -> Option<Skip> {
     if prompt.is_empty() {
         return Some(Skip::Empty);
     }
-    if prompt.starts_with(NOT_A_TASK) {
+    if prompt.starts_with(NOT_A_TASK) && !starts_as_path(prompt) {
         return Some(Skip::NotATask);
     }
     let words = words(prompt);
@@ -106,21 +125,36 @@ pub fn skip(prompt: &str, source: Option<&str>) -> Option<Skip> {
     None
 }
 
-fn starts_as_acknowledgement(prompt: &str) -> bool {
-    let lower = prompt.to_lowercase();
-    ACKNOWLEDGEMENTS.iter().any(|start| {
-        let rest = lower.strip_prefix(start);
-        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-    })
+/// `/etc/hosts`: no command has a second slash.
+fn starts_as_path(prompt: &str) -> bool {
+    let first = prompt.split_whitespace().next().unwrap_or_default();
+    first.strip_prefix('/').is_some_and(|rest| rest.contains('/'))
 }
 
-/// Words between spaces; where a script has none, two characters are about a word. Counts no further than needed.
+fn starts_as_acknowledgement(prompt: &str) -> bool {
+    let lower = prompt.to_lowercase();
+    let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let rests = ACKNOWLEDGEMENTS.iter().filter_map(|start| lower.strip_prefix(start));
+    let mut rests = rests.filter(|rest| is_end(rest)).peekable();
+    rests.peek().is_some() && !rests.any(asks_for_work)
+}
+
+fn asks_for_work(rest: &str) -> bool {
+    let words = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.take(WORK_REACH).any(|word| WORK.contains(&word))
+}
+
+/// Words between spaces; where a script has none, two characters are about a word, and what stands in another script between
+/// them is one. Counts no further than needed.
 fn words(prompt: &str) -> usize {
     let enough = MAX_ACKNOWLEDGEMENT_WORDS + 1;
     let mut words = 0;
     for word in prompt.split_whitespace() {
-        let unspaced = word.chars().take(4 * enough).filter(|&c| is_unspaced(c)).count();
-        words += unspaced.div_ceil(2).max(1);
+        let word = word.char_indices().nth(4 * enough).map_or(word, |(end, _)| &word[..end]);
+        let unspaced = word.chars().filter(|&c| is_unspaced(c)).count();
+        let is_letter = |run: &&str| run.contains(char::is_alphanumeric);
+        let others = word.split(is_unspaced).filter(is_letter).count();
+        words += if unspaced == 0 { 1 } else { unspaced.div_ceil(2) + others };
         if words >= enough {
             break;
         }
@@ -151,6 +185,11 @@ mod tests {
         check("OK, do it for all of them", Some(Skip::Acknowledgement));
         check("/init and then write docs", Some(Skip::NotATask));
         check("<task-notification>\n<task-id>b1</task-id> done and dusted", Some(Skip::NotATask));
+        check("/etc/hosts style paths break the router", None);
+        check("yes please fix the cookie parser", None);
+        check("ok, now rename the cookie helper", None);
+        check("ok commit it and push to main", Some(Skip::Acknowledgement));
+        check("修复cookie解析错误", None);
         check("!ls -la the whole tree", Some(Skip::NotATask));
         check("# remember to use tabs here", Some(Skip::NotATask));
         check("fix the parser", Some(Skip::Short));
