@@ -68,7 +68,7 @@ where
     fn serve<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         while let Some((job, wants_thread)) = self.next() {
             if wants_thread {
-                // If the system has none to give, those that are there do all.
+                // If the system has none to give, those that are there do all; it is not asked again.
                 let _ = Builder::new().spawn_scoped(scope, || self.serve(scope));
             }
             let prepared = (self.prepare)(&job);
@@ -126,6 +126,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
@@ -162,7 +163,26 @@ mod tests {
         run(4, (0..16).collect(), Steps { prepare, work, done: |_, ()| Vec::new() });
         let processors = std::thread::available_parallelism().unwrap().get();
         assert!(most_preparing.load(Ordering::SeqCst) <= processors.min(4));
-        assert!((2..=4).contains(&most_working.load(Ordering::SeqCst)));
+        assert!(most_working.load(Ordering::SeqCst) <= 4);
+    }
+
+    #[test]
+    fn as_many_threads_work_at_once_as_there_are_jobs_for() {
+        for (most, n_jobs, expected) in [(4, 16, 4), (48, 3, 3)] {
+            let (working, all_there) = (Mutex::new(HashSet::new()), Condvar::new());
+            // Nobody ends before all are there.
+            let work = |_: &usize, ()| {
+                let mut ids = working.lock().unwrap();
+                ids.insert(std::thread::current().id());
+                all_there.notify_all();
+                let is_alone = |ids: &mut HashSet<_>| ids.len() < expected;
+                let waited = all_there.wait_timeout_while(ids, Duration::from_secs(20), is_alone);
+                assert!(!waited.unwrap().1.timed_out());
+            };
+            let steps = Steps { prepare: |_: &usize| (), work, done: |_, ()| Vec::new() };
+            run(most, (0..n_jobs).collect(), steps);
+            assert_eq!(working.into_inner().unwrap().len(), expected);
+        }
     }
 
     #[test]
