@@ -213,7 +213,8 @@ fn relinked(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {
 
 fn removals(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {
     let mut ranges = Vec::new();
-    for (list, gone) in layout.lists.iter().zip(gone) {
+    // One without items has lost nothing.
+    for (list, gone) in layout.lists.iter().zip(gone).filter(|(_, gone)| !gone.is_empty()) {
         let Some(last_kept) = gone.iter().rposition(|gone| !gone) else {
             ranges.extend(list.whole.clone().or_else(|| all(input, list)));
             continue;

@@ -15,6 +15,8 @@ mod messages_wire;
 mod pi_wire;
 mod responses_wire;
 pub mod state_wire;
+#[cfg(test)]
+mod tests;
 pub(crate) mod wire;
 
 use std::borrow::Cow;
