@@ -112,7 +112,7 @@ impl Form {
 pub(crate) enum NoteSlot {
     /// The note as a value in place of this one.
     Instead(Slot),
-    /// The call's item goes, the note is appended to the message's text, which is this value (`null` is no text).
+    /// The call's item goes, the note is appended to the message's text, which is this value or comes there.
     Appended { slot: Slot, text: String },
 }
 
@@ -242,9 +242,10 @@ fn line_end(input: &[u8], end: usize) -> usize {
     if input.get(end) == Some(&b'\n') { end + 1 } else { end }
 }
 
-/// Applies replacements; one inside another is lost with it.
+/// Applies replacements; one inside another is lost with it. An insertion where a removal starts is not inside it.
 fn splice(input: &[u8], mut splices: Vec<Splice>) -> Vec<Cow<'_, [u8]>> {
-    splices.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    splices
+        .sort_by_key(|(range, _)| (range.start, !range.is_empty(), std::cmp::Reverse(range.end)));
     let mut pieces = Vec::with_capacity(2 * splices.len() + 1);
     let mut at = 0;
     for (range, text) in splices.into_iter().filter(|(range, _)| range.end <= input.len()) {
@@ -285,5 +286,11 @@ mod tests {
     fn a_splice_inside_another_is_lost_with_it() {
         let splices = vec![(3..4, "x".to_owned()), (1..5, String::new()), (6..7, "y".to_owned())];
         assert_eq!(splice(b"01234567", splices).concat(), b"05y7");
+    }
+
+    #[test]
+    fn an_insertion_where_a_removal_starts_goes_before_it() {
+        let splices = vec![(1..5, String::new()), (1..1, "x".to_owned()), (5..5, "y".to_owned())];
+        assert_eq!(splice(b"01234567", splices).concat(), b"0xy567");
     }
 }

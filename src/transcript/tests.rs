@@ -1,6 +1,9 @@
 //! What holds for every format: bytes that no edit names stay, notes are found again, and time grows with the input.
 
+use super::wire::{self, Raw};
 use super::*;
+use crate::core::compact::apply::Change;
+use crate::core::compact::transcript::{Part, Place};
 
 /// A conversation in which a call `c1` of the assistant was answered, in every format and shape.
 const CONVERSATIONS: [&str; 12] = [
@@ -49,9 +52,67 @@ fn written(document: &Document<'_>, edits: &[Edit]) -> String {
     String::from_utf8(document.write(edits).concat()).unwrap()
 }
 
+/// Where the parts are that a closure accepts.
+fn places(transcript: &Transcript<'_>, wanted: impl Fn(&Part<'_>) -> bool) -> Vec<Place> {
+    transcript.parts().filter(|(_, _, part)| wanted(part)).map(|(at, _, _)| at).collect()
+}
+
+fn is_call(part: &Part<'_>) -> bool {
+    matches!(part, Part::Call(call) if call.id == "c1")
+}
+
 #[test]
 fn without_edits_every_byte_stays() {
     for input in CONVERSATIONS {
         assert_eq!(written(&read(input.as_bytes()).unwrap(), &[]), input);
     }
+}
+
+#[test]
+fn a_note_in_place_of_a_call_is_found_again() {
+    for input in CONVERSATIONS {
+        let document = read(input.as_bytes()).unwrap();
+        let result = places(&document.transcript, |part| matches!(part, Part::Result(_)));
+        let note = |at| Edit { at, change: Change::Note("NOTE".to_owned()) };
+        let drop = |at| Edit { at, change: Change::Drop };
+        let calls = places(&document.transcript, is_call);
+        assert_eq!((calls.len(), result.len()), (1, 1), "{input}");
+        let edits: Vec<Edit> =
+            calls.into_iter().map(note).chain(result.into_iter().map(drop)).collect();
+        let output = written(&document, &edits);
+        let after = read(output.as_bytes()).unwrap().transcript;
+        let is_note = |part: &Part<'_>| matches!(part, Part::Text(text) if text.ends_with("NOTE"));
+        assert_eq!(places(&after, is_note).len(), 1, "{output}");
+        assert_eq!(output.matches("NOTE").count(), 1, "{output}");
+        assert_eq!(
+            output.matches("\"so\"").count() + output.matches("so\\n\\nNOTE").count(),
+            input.matches("\"so\"").count(),
+            "{output}"
+        );
+        assert_eq!(places(&after, is_call).len(), 0, "{output}");
+        assert!(!output.contains("\"tool_calls\":[]") || input.contains("\"tool_calls\":[]"));
+        for line in output.lines().filter(|line| line.starts_with(['{', '['])) {
+            assert_names_differ(serde_json::from_str(line).unwrap());
+        }
+    }
+}
+
+/// No object has two fields of a name.
+fn assert_names_differ(raw: Raw<'_>) {
+    let fields = wire::fields(raw).unwrap_or_default();
+    let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_ref()).collect();
+    names.sort_unstable();
+    assert!(names.is_sorted_by(|a, b| a < b), "{raw}");
+    let items = wire::list(raw).unwrap_or_default();
+    fields.iter().map(|(_, value)| *value).chain(items).for_each(assert_names_differ);
+}
+
+/// A content that no text can hold is not given up for a note.
+#[test]
+fn a_note_replaces_nothing_that_cannot_be_read() {
+    let input = r#"[{"role":"assistant","content":"\ud800 half","tool_calls":[{"id":"c1","function":{"name":"f"}}]}]"#;
+    let document = read(input.as_bytes()).unwrap();
+    let at = places(&document.transcript, is_call)[0];
+    let output = written(&document, &[Edit { at, change: Change::Note("NOTE".to_owned()) }]);
+    assert_eq!(output, r#"[{"role":"assistant","content":"\ud800 half"}]"#);
 }
