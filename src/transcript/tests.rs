@@ -1,5 +1,7 @@
 //! What holds for every format: bytes that no edit names stay, notes are found again, and time grows with the input.
 
+use std::time::{Duration, Instant};
+
 use super::wire::{self, Raw};
 use super::*;
 use crate::core::compact::apply::Change;
@@ -115,4 +117,22 @@ fn a_note_replaces_nothing_that_cannot_be_read() {
     let at = places(&document.transcript, is_call)[0];
     let output = written(&document, &[Edit { at, change: Change::Note("NOTE".to_owned()) }]);
     assert_eq!(output, r#"[{"role":"assistant","content":"\ud800 half"}]"#);
+}
+
+/// A line of pi's that names another.
+fn pi_line(id: &str, parent: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"user","content":"x"}}}}"#
+    ) + "\n"
+}
+
+/// Fifty times what any of these takes here; with a pass over the lines for each line they take from ten seconds to minutes.
+const SOON: Duration = Duration::from_secs(5);
+
+#[test]
+fn many_lines_without_a_compaction_are_read_soon() {
+    let input: String = (0..50_000).map(|i| pi_line(&i.to_string(), "p")).collect();
+    let start = Instant::now();
+    assert_eq!(read(input.as_bytes()).unwrap().transcript.messages.len(), 50_000);
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
