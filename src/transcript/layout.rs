@@ -187,28 +187,40 @@ fn empty_lists(layout: &Layout, gone: &mut [Vec<bool>]) {
     }
 }
 
-/// A line whose parent went names the nearest ancestor that stays.
+/// A line whose parent went names the nearest ancestor that stays. O(lines).
 fn relinked(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {
     let is_gone = |line: usize| gone.first().is_some_and(|lines| lines[line]);
-    let lost: HashMap<&[u8], &RowLink> = layout
+    let mut lost: HashMap<&[u8], Range<usize>> = layout
         .links
         .iter()
         .filter(|link| is_gone(link.line))
-        .map(|link| (&input[link.id.clone()], link))
+        .map(|link| (&input[link.id.clone()], link.parent.clone()))
         .collect();
     let mut splices = Vec::new();
-    for link in layout.links.iter().filter(|link| !lost.is_empty() && !is_gone(link.line)) {
-        let mut parent = link.parent.clone();
-        for _ in 0..=lost.len() {
-            let Some(next) = lost.get(&input[parent.clone()]) else { break };
-            parent = next.parent.clone();
-        }
+    for link in layout.links.iter().filter(|link| !is_gone(link.line)) {
+        let parent = kept_ancestor(input, &mut lost, link.parent.clone());
         if parent != link.parent {
             let id = String::from_utf8_lossy(&input[parent]).into_owned();
             splices.push((link.parent.clone(), id));
         }
     }
     splices
+}
+
+/// The id that is left when the links of lost lines are followed. They are taken out on the way, so that a circle
+/// ends, and put back as short cuts, so that no later look-up goes the same way.
+fn kept_ancestor<'i>(
+    input: &'i [u8],
+    lost: &mut HashMap<&'i [u8], Range<usize>>,
+    mut parent: Range<usize>,
+) -> Range<usize> {
+    let mut passed = Vec::new();
+    while let Some((id, next)) = lost.remove_entry(&input[parent.clone()]) {
+        passed.push(id);
+        parent = next;
+    }
+    lost.extend(passed.into_iter().map(|id| (id, parent.clone())));
+    parent
 }
 
 fn removals(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {

@@ -136,3 +136,36 @@ fn many_lines_without_a_compaction_are_read_soon() {
     assert_eq!(read(input.as_bytes()).unwrap().transcript.messages.len(), 50_000);
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
+
+/// Drops the first lines, which are given as (id, parent); what the kept ones name then.
+fn parents_after_loss(lost: &[(String, String)], kept: &[(String, String)]) -> Vec<String> {
+    let lines = lost.iter().chain(kept).map(|(id, parent)| pi_line(id, parent));
+    let input: String = lines.collect();
+    let document = read(input.as_bytes()).unwrap();
+    let drop = |message| Edit { at: Place { message, part: 0 }, change: Change::Drop };
+    let edits: Vec<Edit> = (0..lost.len()).map(drop).collect();
+    let start = Instant::now();
+    let output = written(&document, &edits);
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    let parent = |line: &str| line.split('"').nth(11).unwrap().to_owned();
+    output.lines().map(parent).collect()
+}
+
+#[test]
+fn lines_behind_a_long_lost_chain_are_linked_soon() {
+    let half = 20_000;
+    let lost: Vec<_> = (0..half).map(|i| (format!("{}", i + 1), i.to_string())).collect();
+    let kept: Vec<_> = (0..half).map(|i| (format!("k{i}"), (half - i % 2).to_string())).collect();
+    assert_eq!(parents_after_loss(&lost, &kept), vec!["0"; half]);
+}
+
+#[test]
+fn lost_lines_in_circles_hold_nothing_up() {
+    let half = 20_000;
+    let lost: Vec<_> = (0..half).map(|i| (i.to_string(), (i ^ 1).to_string())).collect();
+    let kept: Vec<_> = (0..half).map(|i| (format!("k{i}"), i.to_string())).collect();
+    for (i, parent) in parents_after_loss(&lost, &kept).iter().enumerate() {
+        let parent: usize = parent.parse().unwrap();
+        assert_eq!(parent / 2, i / 2, "a parent of another circle");
+    }
+}
