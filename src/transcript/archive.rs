@@ -16,6 +16,8 @@ use crate::threads;
 
 /// Files older than this go.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// A file that is older and still not whole is nobody's: the plugin's shim stops the program after 55 seconds.
+const MAX_WRITING: Duration = Duration::from_secs(3600);
 /// Oldest files go until the rest is below this: some 500 compactions of a full window.
 const MAX_BYTES: u64 = 256 << 20;
 /// Length of an id in hexadecimal digits: 48 bits tell 100,000 results apart with a chance of 2 in 100,000.
@@ -77,14 +79,19 @@ fn entry(&Removed { tool, text }: &Removed<'_>) -> io::Result<(Option<String>, V
     Ok((id, line.unwrap_or_default()))
 }
 
-/// Removes files by age and total size, oldest first; a file that cannot be removed is left for next time. The file
-/// just written stays, however large and whatever its name: notes refer to it.
+/// Removes files by age and total size, oldest first, and what killed processes left; a file that cannot be removed is
+/// left for next time. The file just written stays, however large and whatever its name: notes refer to it.
 fn prune(folder: &Path, written: &Path, now: SystemTime) {
     let mut total = written.metadata().map_or(0, |metadata| metadata.len());
     for file in files(folder).into_iter().rev().filter(|file| file != written) {
         let Ok(metadata) = file.metadata() else { continue };
         total += metadata.len();
         if total > MAX_BYTES || is_older(&metadata, MAX_AGE, now) {
+            let _ = fs::remove_file(file);
+        }
+    }
+    for file in paths(folder).filter(|path| private::is_temporary(path)) {
+        if file.metadata().is_ok_and(|metadata| is_older(&metadata, MAX_WRITING, now)) {
             let _ = fs::remove_file(file);
         }
     }
@@ -164,5 +171,16 @@ mod tests {
         let written = folder.file("0000000000002-0.jsonl", MAX_BYTES + 1, Duration::ZERO);
         prune(&folder.0, &written, SystemTime::now());
         assert!(written.exists() && !older.exists());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_goes_after_an_hour() {
+        let folder = Folder::new("left");
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        let left = folder.file(".0000000000001-0.jsonl.4242", 1, hours(2));
+        let young = folder.file(".0000000000001-0.jsonl.4243", 1, hours(0));
+        let foreign = folder.file("notes.txt", 1, hours(2));
+        store(&folder.0, &[RESULT], SystemTime::now()).unwrap();
+        assert!(!left.exists() && young.exists() && foreign.exists());
     }
 }
