@@ -42,7 +42,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_parts(path, &[bytes])
 }
 
-/// [`write`] for a file that is not in one piece.
+/// [`write()`] for a file that is not in one piece.
 ///
 /// # Errors
 /// The same.
