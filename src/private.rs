@@ -2,6 +2,7 @@
 //!
 //! Where they go is [`folder`]; what is in them can always be deleted.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -41,7 +42,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_parts(path, &[bytes])
 }
 
-/// [`write`] for a file that is not in one piece.
+/// [`write()`] for a file that is not in one piece.
 ///
 /// # Errors
 /// The same.
@@ -62,6 +63,14 @@ pub fn write_parts(path: &Path, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Whether a path is one that a file has while it is written; it stays when the process is killed meanwhile.
+#[must_use]
+pub fn is_temporary(path: &Path) -> bool {
+    let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let is_id = |id: &OsStr| id.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    is_hidden && path.extension().is_some_and(is_id)
 }
 
 /// Writes parts one after the other; small ones together.

@@ -66,7 +66,8 @@ fn part<'a>(input: &'a [u8], raw: Raw<'a>, item: ItemAt) -> (Part<'a>, PartSpan)
     let kind = block.kind.and_then(wire::text).unwrap_or_default();
     let mut span = PartSpan::plain(item);
     let part = match kind.as_ref() {
-        "text" => block.text.and_then(wire::text).map(Part::Text),
+        // The latter two are what OpenAI's Responses API calls it.
+        "text" | "input_text" | "output_text" => block.text.and_then(wire::text).map(Part::Text),
         "tool_use" => {
             span.note = Some(NoteSlot::Instead(slot(input, raw, TEXT_BLOCK)));
             span.arguments = argument_ranges(input, block.input);
@@ -98,7 +99,7 @@ fn result<'a>(block: &Block<'a>) -> Option<ToolResult<'a>> {
 pub(super) fn result_text(content: Raw<'_>) -> (Cow<'_, str>, bool) {
     let Some(blocks) = wire::list(content) else {
         let text = wire::text(content);
-        let is_null = content.get() == "null";
+        let is_null = wire::is_null(content);
         return (text.clone().unwrap_or_default(), text.is_none() && !is_null);
     };
     let mut texts = Vec::new();

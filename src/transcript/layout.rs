@@ -112,7 +112,7 @@ impl Form {
 pub(crate) enum NoteSlot {
     /// The note as a value in place of this one.
     Instead(Slot),
-    /// The call's item goes, the note is appended to the message's text, which is this value (`null` is no text).
+    /// The call's item goes, the note is appended to the message's text, which is this value or comes there.
     Appended { slot: Slot, text: String },
 }
 
@@ -187,22 +187,18 @@ fn empty_lists(layout: &Layout, gone: &mut [Vec<bool>]) {
     }
 }
 
-/// A line whose parent went names the nearest ancestor that stays.
+/// A line whose parent went names the nearest ancestor that stays. O(lines).
 fn relinked(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {
     let is_gone = |line: usize| gone.first().is_some_and(|lines| lines[line]);
-    let lost: HashMap<&[u8], &RowLink> = layout
+    let mut lost: HashMap<&[u8], Range<usize>> = layout
         .links
         .iter()
         .filter(|link| is_gone(link.line))
-        .map(|link| (&input[link.id.clone()], link))
+        .map(|link| (&input[link.id.clone()], link.parent.clone()))
         .collect();
     let mut splices = Vec::new();
-    for link in layout.links.iter().filter(|link| !lost.is_empty() && !is_gone(link.line)) {
-        let mut parent = link.parent.clone();
-        for _ in 0..=lost.len() {
-            let Some(next) = lost.get(&input[parent.clone()]) else { break };
-            parent = next.parent.clone();
-        }
+    for link in layout.links.iter().filter(|link| !is_gone(link.line)) {
+        let parent = kept_ancestor(input, &mut lost, link.parent.clone());
         if parent != link.parent {
             let id = String::from_utf8_lossy(&input[parent]).into_owned();
             splices.push((link.parent.clone(), id));
@@ -211,9 +207,26 @@ fn relinked(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {
     splices
 }
 
+/// The id that is left when the links of lost lines are followed. They are taken out on the way, so that a circle
+/// ends, and put back as short cuts, so that no later look-up goes the same way.
+fn kept_ancestor<'i>(
+    input: &'i [u8],
+    lost: &mut HashMap<&'i [u8], Range<usize>>,
+    mut parent: Range<usize>,
+) -> Range<usize> {
+    let mut passed = Vec::new();
+    while let Some((id, next)) = lost.remove_entry(&input[parent.clone()]) {
+        passed.push(id);
+        parent = next;
+    }
+    lost.extend(passed.into_iter().map(|id| (id, parent.clone())));
+    parent
+}
+
 fn removals(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {
     let mut ranges = Vec::new();
-    for (list, gone) in layout.lists.iter().zip(gone) {
+    // One without items has lost nothing.
+    for (list, gone) in layout.lists.iter().zip(gone).filter(|(_, gone)| !gone.is_empty()) {
         let Some(last_kept) = gone.iter().rposition(|gone| !gone) else {
             ranges.extend(list.whole.clone().or_else(|| all(input, list)));
             continue;
@@ -241,9 +254,10 @@ fn line_end(input: &[u8], end: usize) -> usize {
     if input.get(end) == Some(&b'\n') { end + 1 } else { end }
 }
 
-/// Applies replacements; one inside another is lost with it.
+/// Applies replacements; one inside another is lost with it. An insertion where a removal starts is not inside it.
 fn splice(input: &[u8], mut splices: Vec<Splice>) -> Vec<Cow<'_, [u8]>> {
-    splices.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    splices
+        .sort_by_key(|(range, _)| (range.start, !range.is_empty(), std::cmp::Reverse(range.end)));
     let mut pieces = Vec::with_capacity(2 * splices.len() + 1);
     let mut at = 0;
     for (range, text) in splices.into_iter().filter(|(range, _)| range.end <= input.len()) {
@@ -284,5 +298,11 @@ mod tests {
     fn a_splice_inside_another_is_lost_with_it() {
         let splices = vec![(3..4, "x".to_owned()), (1..5, String::new()), (6..7, "y".to_owned())];
         assert_eq!(splice(b"01234567", splices).concat(), b"05y7");
+    }
+
+    #[test]
+    fn an_insertion_where_a_removal_starts_goes_before_it() {
+        let splices = vec![(1..5, String::new()), (1..1, "x".to_owned()), (5..5, "y".to_owned())];
+        assert_eq!(splice(b"01234567", splices).concat(), b"0xy567");
     }
 }

@@ -1,10 +1,8 @@
 //! A list of API messages, bare or as the `messages` (or `input`) of a request: Anthropic's, or one of OpenAI's two.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 
-use super::anthropic_wire::{self, result_message, slot};
+use super::anthropic_wire::{self, TEXT_BLOCK, result_message, slot};
 use super::layout::{Form, ItemAt, Layout, List, NoteSlot, PartSpan, Slot};
 use super::responses_wire::{self, decoded_arguments};
 use super::wire::{self, Raw};
@@ -24,7 +22,8 @@ struct Request<'a> {
 struct ApiMessage<'a> {
     #[serde(borrow)]
     role: Option<Raw<'a>>,
-    #[serde(borrow)]
+    /// `null` is the value that a note takes the place of.
+    #[serde(borrow, default, deserialize_with = "wire::present")]
     content: Option<Raw<'a>>,
     #[serde(borrow)]
     tool_calls: Option<Raw<'a>>,
@@ -50,6 +49,8 @@ struct Function<'a> {
 
 /// A text added to a message that has no content.
 const ADDED_CONTENT: Form = Form { before: r#","content":"#, after: "" };
+/// A text added behind the last part of a content.
+const ADDED_PART: Form = Form { before: r#",{"type":"text","text":"#, after: "}" };
 
 /// The conversation in a list of messages; `None` when the input is no such list. List 0 of the layout is the messages.
 pub(super) fn read<'a>(input: &'a [u8], layout: &mut Layout) -> Option<Transcript<'a>> {
@@ -78,10 +79,11 @@ fn message<'a>(
     layout: &mut Layout,
 ) -> Option<Message<'a>> {
     let fields: ApiMessage<'a> = serde_json::from_str(raw.get()).ok()?;
+    let content = fields.content.filter(|content| !wire::is_null(content));
     let Some(role) = fields
         .role
         .and_then(wire::text)
-        .filter(|_| fields.content.is_some() || fields.tool_calls.is_some())
+        .filter(|_| content.is_some() || fields.tool_calls.is_some())
     else {
         let (message, spans) = responses_wire::message(input, raw, item)?;
         layout.parts.push(spans);
@@ -92,7 +94,7 @@ fn message<'a>(
     }
     let is_assistant = role == "assistant";
     let role = if is_assistant { Role::Assistant } else { Role::User };
-    let mut parts = match fields.content.filter(|content| content.get() != "null") {
+    let mut parts = match content {
         Some(content) => anthropic_wire::parts(input, content, item, layout),
         None => {
             layout.parts.push(Vec::new());
@@ -126,19 +128,7 @@ fn tool_calls<'a>(
     parts: &mut Vec<Part<'a>>,
     layout: &mut Layout,
 ) {
-    let Some(role) = fields.role else { return };
-    let note = match fields.content {
-        Some(content) if content.get().starts_with('[') => None,
-        Some(content) => Some(NoteSlot::Appended {
-            slot: slot(input, content, Form::STRING),
-            text: wire::text(content).map(Cow::into_owned).unwrap_or_default(),
-        }),
-        None => {
-            let end = wire::range_in(input, role).end;
-            let slot = Slot { range: end..end, form: ADDED_CONTENT };
-            Some(NoteSlot::Appended { slot, text: String::new() })
-        }
-    };
+    let note = note_slot(input, fields);
     let list = layout.lists.len();
     let items = calls.iter().map(|call| wire::range_in(input, call)).collect();
     let whole = fields.tool_calls.and_then(|field| whole_field(input, field));
@@ -152,6 +142,25 @@ fn tool_calls<'a>(
             spans.push(span);
         }
     }
+}
+
+/// Where a note goes; `None` when the content is nothing that could take one.
+fn note_slot(input: &[u8], fields: &ApiMessage<'_>) -> Option<NoteSlot> {
+    let inserted = |at, form| (Slot { range: at..at, form }, String::new());
+    let (slot, text) = match fields.content {
+        None => inserted(wire::range_in(input, fields.role?).end, ADDED_CONTENT),
+        Some(content) if wire::is_null(content) => {
+            (slot(input, content, Form::STRING), String::new())
+        }
+        Some(content) => match wire::list(content) {
+            Some(parts) => {
+                let form = if parts.is_empty() { TEXT_BLOCK } else { ADDED_PART };
+                inserted(wire::range_in(input, content).end - 1, form)
+            }
+            None => (slot(input, content, Form::STRING), wire::text(content)?.into_owned()),
+        },
+    };
+    Some(NoteSlot::Appended { slot, text })
 }
 
 fn tool_call<'a>(call: &ToolCall<'a>) -> Option<Call<'a>> {

@@ -15,6 +15,8 @@ mod messages_wire;
 mod pi_wire;
 mod responses_wire;
 pub mod state_wire;
+#[cfg(test)]
+mod tests;
 pub(crate) mod wire;
 
 use std::borrow::Cow;
@@ -22,6 +24,7 @@ use std::ops::Range;
 
 use crate::core::compact::apply::{Edit, stale_thinking};
 use crate::core::compact::transcript::Transcript;
+use crate::core::lines::ranges;
 use layout::{Layout, List};
 
 /// A transcript and where its parts are in the input.
@@ -140,14 +143,7 @@ impl Document<'_> {
 
 /// The lines of the input, without line feeds; the empty rest after the last one is no line.
 fn lines(input: &[u8]) -> Vec<Range<usize>> {
-    let mut start = 0;
-    let mut lines = Vec::new();
-    for end in memchr::memchr_iter(b'\n', input) {
-        lines.push(start..end);
-        start = end + 1;
-    }
-    if start < input.len() {
-        lines.push(start..input.len());
-    }
+    let mut lines: Vec<Range<usize>> = ranges(input).collect();
+    lines.pop_if(|rest| Range::is_empty(rest));
     lines
 }

@@ -70,11 +70,12 @@ pub(super) fn read<'a>(
     layout: &mut Layout,
 ) -> Transcript<'a> {
     let rows: Vec<Option<Row<'a>>> = lines.iter().map(|range| row(&input[range.clone()])).collect();
+    let live_from = live_from(&rows);
     let mut transcript = Transcript::default();
     for (index, row) in rows.iter().enumerate() {
         let Some(row) = row else { continue };
         layout.links.extend(RowLink::new(input, index, row.id, row.parent));
-        if index < live_from(&rows) || !wire::is(row.kind, "message") {
+        if index < live_from || !wire::is(row.kind, "message") {
             continue;
         }
         let item = ItemAt { list: 0, item: index };

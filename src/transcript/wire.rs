@@ -6,13 +6,24 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
+use serde::Deserialize as _;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::core::compact::transcript::{Argument, Value, json_chars};
 
 /// A JSON value as it stands in the input.
 pub(crate) type Raw<'a> = &'a RawValue;
+
+/// A field that is there, `null` included, which serde takes for a field that is not.
+pub(crate) fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Raw<'de>>, D::Error> {
+    Raw::deserialize(from).map(Some)
+}
+
+/// Whether the value is `null`.
+pub(crate) fn is_null(raw: Raw<'_>) -> bool {
+    raw.get() == "null"
+}
 
 /// The value as a string; `None` when it is no string, or one that no text can hold (a lone surrogate).
 pub(crate) fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {

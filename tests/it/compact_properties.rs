@@ -203,6 +203,7 @@ fn loses_lines_only(old: &str, new: &str) -> bool {
 fn hold(bytes: &[u8], policy: Policy, target: f64) -> Result<(), TestCaseError> {
     let document = transcript::read(bytes).unwrap();
     let before = &document.transcript;
+    prop_assert!(document.write(&[]).concat() == bytes, "no edit, but other bytes");
     let compacted = match run(before, policy, target) {
         Ok(compacted) => compacted,
         Err(Refusal::NothingToPrune) => return Ok(()),
@@ -291,6 +292,7 @@ proptest! {
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), text in "[\\[\\]{}\":,a-z0-9\\\\]{0,200}") {
         for bytes in [bytes.as_slice(), text.as_bytes()] {
             if let Ok(document) = transcript::read(bytes) {
+                prop_assert_eq!(document.write(&[]).concat(), bytes);
                 let _ = run(&document.transcript, Policy::Local, 0.5);
             }
         }
