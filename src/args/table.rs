@@ -63,7 +63,7 @@ pub(super) const COMPACT: Subcommand = Subcommand {
     about: "make a transcript smaller without rewording it",
     flags: &[
         option("host", "NAME", "answer a host's hook; claude-code"),
-        option("output", "FILE", "write the transcript there (default: standard output)")
+        option("output", "FILE", "write there, over what is there (default: standard output)")
             .short('o'),
         flag("dry-run", "print what would become of each call"),
         flag("json", "print the decisions as JSON"),

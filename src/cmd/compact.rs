@@ -1,21 +1,21 @@
-//! `context-packer compact`: a transcript on standard output, smaller; or the answer to the function hook; or a table.
+//! `context-packer compact`: which of its three forms is meant, the answer to the function hook, and the policy in force.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use super::compact_bench;
+use super::{compact_bench, compact_file};
 use crate::args::CompactArgs;
 use crate::compact::transcript::Transcript;
-use crate::compact::{self, Compacted, pair::pair};
+use crate::compact::{self, Compacted};
 use crate::config::compact::{self as settings, CompactSettings, Flags, Policy};
 use crate::config::{self, Environment};
 use crate::model::calls::CallAsker;
 use crate::model::{self, Deadline};
 use crate::transcript::archive;
-use crate::{hook, private, render, transcript};
+use crate::{hook, private};
 
 /// A model has so long for everything; the shim waits for 55 s.
 const MODEL_TIME: Duration = Duration::from_secs(20);
@@ -32,16 +32,8 @@ pub fn run(args: &CompactArgs) -> Result<()> {
     }
     let environment: Environment<'_> = &config::process_environment;
     match args.host {
-        true => print(args, &[claude_code(&args.settings, environment)?]),
-        false => file(args, environment),
-    }
-}
-
-fn print(args: &CompactArgs, parts: &[impl AsRef<[u8]>]) -> Result<()> {
-    match &args.output {
-        Some(path) => private::write_parts(path, parts)
-            .with_context(|| format!("cannot write {}", path.display())),
-        None => Ok(private::print(std::io::stdout().lock(), parts)?),
+        true => compact_file::print(args, &[claude_code(&args.settings, environment)?]),
+        false => compact_file::run(args, environment),
     }
 }
 
@@ -57,26 +49,8 @@ fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<String>
     Ok(answer)
 }
 
-fn file(args: &CompactArgs, environment: Environment<'_>) -> Result<()> {
-    let settings = settings::read(&args.settings, environment)?;
-    let name = args.input.first().map_or("-", String::as_str);
-    let input = transcript::input::read(name).with_context(|| format!("cannot read {name}"))?;
-    let document = transcript::read(&input).with_context(|| format!("in {name}"))?;
-    let folder = archive_folder(settings.archive && !args.dry_run && !args.json, environment);
-    let compacted = run_policy(&document.transcript, &settings, folder.as_deref(), environment)
-        .map_err(anyhow::Error::msg)?;
-    let compaction = &compacted.compaction;
-    let pairing = || pair(&document.transcript);
-    let (plan, stats) = (&compaction.plan, &compaction.stats);
-    match () {
-        () if args.json => print(args, &[render::compact_wire::json(&pairing(), plan, stats)?]),
-        () if args.dry_run => print(args, &[render::compact::table(&pairing(), plan, stats)]),
-        () => print(args, &document.write(&compaction.edits)),
-    }
-}
-
 /// Compacts; a policy that asks a model gets a client.
-fn run_policy(
+pub(super) fn run_policy(
     transcript: &Transcript<'_>,
     settings: &CompactSettings,
     folder: Option<&Path>,

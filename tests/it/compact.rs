@@ -155,6 +155,32 @@ fn standard_input_and_an_output_file() {
 }
 
 #[test]
+fn the_transcript_itself_is_no_output() {
+    let repo = Repo::plain();
+    let input = lines(&claude(&steps(40)));
+    repo.file("session.jsonl", &input);
+    std::os::unix::fs::symlink("session.jsonl", repo.root.join("link.jsonl")).unwrap();
+    std::fs::hard_link(repo.root.join("session.jsonl"), repo.root.join("hard.jsonl")).unwrap();
+    let absolute = repo.root.join("session.jsonl").display().to_string();
+    let outputs = ["session.jsonl", "./session.jsonl", "link.jsonl", "hard.jsonl", &absolute];
+    for output in outputs {
+        for more in [&[][..], &["--dry-run"], &["--json"]] {
+            let run = repo.packer().args(&["compact", "session.jsonl", "-o", output]).args(more);
+            let run = run.run();
+            assert_eq!(run.expect_code(1), "");
+            let expected = format!("{output} is the transcript itself (session.jsonl)");
+            assert!(run.stderr.contains(&expected) && run.stderr.contains("--output"), "{run:?}");
+            let bytes = std::fs::read_to_string(repo.root.join("session.jsonl")).unwrap();
+            assert_eq!(bytes, input, "{output} {more:?}");
+        }
+    }
+    repo.file("other.jsonl", "old");
+    let line = ["compact", "session.jsonl", "-o", "other.jsonl"];
+    assert_eq!(repo.packer().args(&line).run().expect_code(0), "");
+    assert!(std::fs::read(repo.root.join("other.jsonl")).unwrap().len() > 1000);
+}
+
+#[test]
 fn restore_prints_the_original_bytes() {
     let repo = Repo::plain();
     let steps = steps(40);
