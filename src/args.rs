@@ -131,7 +131,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
     }
     let Some(subcommand) = SUBCOMMANDS.iter().find(|s| s.name == name) else {
         let known = SUBCOMMANDS.iter().map(|s| s.name);
-        bail!("unknown command {name:?}{}; try --help", suggestion(&name, known));
+        bail!("unknown command {name:?}{}; try --help", suggestion("", &name, known));
     };
     let given = Given::read(subcommand, argv)?;
     if given.help {
@@ -140,7 +140,10 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
     match subcommand.name {
         "pack" => pack(&given).map(Command::Pack),
         "compact" => compact(&given).map(Command::Compact),
-        "restore" => given.rest().map(Command::Restore).context("restore needs the id of a note"),
+        "restore" => {
+            let id = given.rest().map(Command::Restore);
+            id.context("restore needs the id of a note: context-packer restore 576f4ec784ab")
+        }
         "hook" => Ok(Command::Hook),
         "mcp" => Ok(Command::Mcp(McpArgs { root: given.path("root") })),
         "doctor" => {
@@ -185,6 +188,11 @@ fn compact(given: &Given) -> Result<CompactArgs> {
         json: given.has("json"),
         settings: settings.map(|(name, value)| Ok((name, value?))).collect::<Result<_>>()?,
     };
+    if bench && args.input.is_empty() {
+        bail!(
+            "compact bench needs a folder of transcripts: context-packer compact bench ~/.claude/projects/*/"
+        );
+    }
     if !args.host && args.input.is_empty() {
         bail!("compact needs a transcript: context-packer compact FILE, or - for standard input");
     }
@@ -242,7 +250,13 @@ mod tests {
         assert!(refused(&["pack"]).contains("needs a task"));
         assert!(refused(&["pack", "x", "--limit", "0"]).contains("--limit must be from 1 to 50"));
         assert!(refused(&["pack", "x", "-n", "many"]).contains("whole number"));
-        assert!(refused(&["pack", "x", "--limti", "3"]).contains("did you mean \"limit\""));
+        assert!(refused(&["pack", "x", "--limti", "3"]).contains("did you mean \"--limit\""));
+        assert!(refused(&["pack", "x", "--limt", "3"]).contains("did you mean \"--limit\""));
+        assert!(refused(&["pack", "x", "-n"]).contains("--limit needs a value: --limit N: files"));
+        assert!(!refused(&["pack", "x", "-n", "many"]).contains("invalid digit"));
+        assert!(refused(&["compact", "bench"]).contains("compact bench needs a folder"));
+        assert!(refused(&["restore"]).contains("context-packer restore 5"));
+        assert!(refused(&["compact", "--host"]).contains("--host needs a value"));
         assert!(refused(&["pakc", "x"]).contains("did you mean \"pack\""));
     }
 

@@ -7,7 +7,7 @@ pub(super) struct Flag {
     pub(super) short: Option<char>,
     pub(super) long: &'static str,
     pub(super) value: Option<&'static str>,
-    help: &'static str,
+    pub(super) help: &'static str,
 }
 
 /// One subcommand: its name, what stands after its flags, what it is for.

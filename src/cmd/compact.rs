@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use super::{compact_bench, compact_file};
 use crate::args::CompactArgs;
+use crate::compact::run::Refusal;
 use crate::compact::transcript::Transcript;
 use crate::compact::{self, Compacted};
 use crate::config::compact::{self as settings, CompactSettings, Flags, Policy};
@@ -44,7 +45,7 @@ fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<String>
     let answer = hook::compact::answer(&input, environment, &|transcript, environment| {
         let settings = settings::read(flags, environment).map_err(|e| format!("{e:#}"))?;
         let folder = archive_folder(settings.archive, environment);
-        run_policy(transcript, &settings, folder.as_deref(), environment)
+        run_policy(transcript, &settings, folder.as_deref(), environment).map_err(|e| e.to_string())
     });
     Ok(answer)
 }
@@ -55,15 +56,16 @@ pub(super) fn run_policy(
     settings: &CompactSettings,
     folder: Option<&Path>,
     environment: Environment<'_>,
-) -> std::result::Result<Compacted, String> {
+) -> std::result::Result<Compacted, Refusal> {
     if settings.policy == Policy::Local {
-        return compact::compact(transcript, settings, folder, None).map_err(|e| e.to_string());
+        return compact::compact(transcript, settings, folder, None);
     }
-    let model = model::Settings::jev(environment).map_err(|e| e.to_string())?;
-    let client = model::Client::new(&model).map_err(|e| e.to_string())?;
+    let no_model = |error: model::Error| Refusal::Model(error.to_string());
+    let model = model::Settings::jev(environment).map_err(no_model)?;
+    let client = model::Client::new(&model).map_err(no_model)?;
     let deadline = Deadline::at(Instant::now() + MODEL_TIME);
     let asker = CallAsker { client: &client, in_flight: IN_FLIGHT, deadline };
-    compact::compact(transcript, settings, folder, Some(&asker)).map_err(|e| e.to_string())
+    compact::compact(transcript, settings, folder, Some(&asker))
 }
 
 pub(super) fn archive_folder(is_on: bool, environment: Environment<'_>) -> Option<PathBuf> {

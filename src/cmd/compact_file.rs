@@ -3,13 +3,14 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::compact::{archive_folder, run_policy};
 use crate::args::CompactArgs;
 use crate::compact::pair::pair;
+use crate::compact::run::Refusal;
 use crate::config::Environment;
-use crate::config::compact as settings;
+use crate::config::compact::{self as settings, CompactSettings, Policy};
 use crate::{private, render, transcript};
 
 /// Compacts and prints.
@@ -25,11 +26,21 @@ pub(super) fn run(args: &CompactArgs, environment: Environment<'_>) -> Result<()
             "{output} is the transcript itself ({name}), which is never changed: give another name to --output"
         );
     }
-    let input = transcript::input::read(name).with_context(|| format!("cannot read {name}"))?;
-    let document = transcript::read(&input).with_context(|| format!("in {name}"))?;
+    let shown = if name == "-" { "standard input" } else { name };
+    let input = transcript::input::read(name).with_context(|| format!("cannot read {shown}"))?;
+    let document = transcript::read(&input).with_context(|| format!("in {shown}"))?;
     let folder = archive_folder(settings.archive && !args.dry_run && !args.json, environment);
-    let compacted = run_policy(&document.transcript, &settings, folder.as_deref(), environment)
-        .map_err(anyhow::Error::msg)?;
+    let run = |settings: &CompactSettings| {
+        run_policy(&document.transcript, settings, folder.as_deref(), environment)
+    };
+    let (compacted, refusal) = match run(&settings) {
+        // The table says why so little would go. A model is not asked twice.
+        Err(refusal) if args.dry_run && is_too_little(&refusal, &settings) => {
+            (run(&CompactSettings { min_reduction: 0.0, ..settings }), Some(refusal))
+        }
+        other => (other, None),
+    };
+    let compacted = compacted.map_err(|refusal| refused(shown, &refusal))?;
     let compaction = &compacted.compaction;
     let pairing = || pair(&document.transcript);
     let (plan, stats) = (&compaction.plan, &compaction.stats);
@@ -37,7 +48,22 @@ pub(super) fn run(args: &CompactArgs, environment: Environment<'_>) -> Result<()
         () if args.json => print(args, &[render::compact_wire::json(&pairing(), plan, stats)?]),
         () if args.dry_run => print(args, &[render::compact::table(&pairing(), plan, stats)]),
         () => print(args, &document.write(&compaction.edits)),
-    }
+    }?;
+    refusal.map_or(Ok(()), |refusal| Err(refused(shown, &refusal)))
+}
+
+fn is_too_little(refusal: &Refusal, settings: &CompactSettings) -> bool {
+    matches!(refusal, Refusal::TooLittle { .. }) && settings.policy == Policy::Local
+}
+
+/// A refusal as the person at the command line needs it: where, why, and what would help.
+fn refused(shown: &str, refusal: &Refusal) -> anyhow::Error {
+    let remedy = match refusal {
+        Refusal::NothingToPrune => "; raise --target, or lower --preserve-recent-calls",
+        Refusal::TooLittle { .. } => "; lower --min-reduction, or raise --target",
+        Refusal::Model(_) | Refusal::Invalid(_) => "",
+    };
+    anyhow!("in {shown}: {refusal}{remedy}")
 }
 
 /// Whether both are one file, links resolved. What is no regular file (a pipe, a terminal) cannot be lost.

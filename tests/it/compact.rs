@@ -259,11 +259,27 @@ fn refusals_and_wrong_settings_are_errors() {
         assert!(output.stderr.contains(expected), "{output:?}");
     };
     let long = || lines(&claude(&steps(40)));
-    check(&["compact", "-"], lines(&claude(&steps(3))), "nothing left to prune");
-    check(&["compact", "-", "--min-reduction", "0.9"], long(), "below 90% minimum");
+    let short = || lines(&claude(&steps(3)));
+    check(&["compact", "-"], short(), "in standard input: nothing left to prune; raise --target");
+    check(&["compact", "-", "--dry-run"], short(), "nothing left to prune");
+    repo.file("long.jsonl", long());
+    let line = ["compact", "long.jsonl", "--min-reduction", "0.9"];
+    check(&line, String::new(), "in long.jsonl: below 90% minimum: ");
+    check(&line, String::new(), "would go; lower --min-reduction, or raise --target");
+    check(&["compact", "-"], String::new(), "in standard input: no messages found");
+    check(&["compact", "bench", "/nope"], String::new(), "cannot read the folder /nope: ");
     check(&["compact", "-", "--target", "2"], long(), "--target must be from 0.05 to 0.95");
     check(&["compact", "-"], "not json\n".into(), "no messages found");
     check(&["compact", "missing.jsonl"], String::new(), "cannot read missing.jsonl");
+}
+
+#[test]
+fn a_dry_run_shows_the_table_of_what_is_refused() {
+    let repo = Repo::plain();
+    let line = ["compact", "-", "--dry-run", "--min-reduction", "0.9"];
+    let output = repo.packer().args(&line).stdin(lines(&claude(&steps(40)))).run();
+    assert!(output.expect_code(1).contains("% smaller)"), "{output:?}");
+    assert!(output.stderr.contains("in standard input: below 90% minimum"), "{output:?}");
 }
 
 /// The rows that the function hook gets for these steps.
