@@ -37,7 +37,7 @@ const ROOT: Flag = option("root", "DIR", "the project (default: found from the w
 
 const PACK: Subcommand = Subcommand {
     name: "pack",
-    positional: "\"<task>\"",
+    positional: "\"<task>\"|-",
     about: "rank the project's files for a task",
     flags: &[
         ROOT,
@@ -110,8 +110,8 @@ const DOCTOR: Subcommand = Subcommand {
 
 const INDEX: Subcommand = Subcommand {
     name: "index",
-    positional: "status|build|clear",
-    about: "look at, make or remove the index of a project",
+    positional: "[status|build|clear]",
+    about: "look at (status, the default), make or remove the index of a project",
     flags: &[ROOT, flag("quiet", "say nothing")],
 };
 
