@@ -215,6 +215,8 @@ fn a_dry_run_is_a_table_and_writes_nothing() {
     let table = output.expect_code(0);
     assert_eq!(table.lines().count(), 42, "{table}");
     assert!(table.contains("t1     Read") && table.contains("% smaller)"), "{table}");
+    let first: Vec<&str> = table.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!((first[0], first[3], first[4], first[5]), ("t1", "cut", "selected", "0"), "{table}");
     assert!(!repo.home().join(".cache").exists());
 }
 
