@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 
 use given::{Given, suggestion};
-use table::{COMPACT, SUBCOMMANDS, help, overview};
+use table::{COMPACT, SUBCOMMANDS, Subcommand, help, overview};
 
 /// What the person asked for.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ pub enum IndexAction {
 /// `context-packer pack`. `None` means: not given, the configuration decides.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PackArgs {
-    /// What is to be done, in the person's words; not empty.
+    /// What is to be done, in the person's words, not empty; `-` for standard input.
     pub task: String,
     /// Where the project is; the working directory when absent.
     pub root: Option<PathBuf>,
@@ -125,14 +125,15 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
     let Some(first) = argv.next() else { return Ok(Command::Help(overview())) };
     let name = first.to_string_lossy();
     match name.as_ref() {
-        "-h" | "--help" | "help" => return Ok(Command::Help(overview())),
+        "-h" | "--help" => return Ok(Command::Help(overview())),
+        "help" => {
+            let of = argv.next().map(|name| known(&name.to_string_lossy())).transpose()?;
+            return Ok(Command::Help(of.map_or_else(overview, help)));
+        }
         "-v" | "-V" | "--version" | "version" => return Ok(Command::Version),
         _ => {}
     }
-    let Some(subcommand) = SUBCOMMANDS.iter().find(|s| s.name == name) else {
-        let known = SUBCOMMANDS.iter().map(|s| s.name);
-        bail!("unknown command {name:?}{}; try --help", suggestion(&name, known));
-    };
+    let subcommand = known(&name)?;
     let given = Given::read(subcommand, argv)?;
     if given.help {
         return Ok(Command::Help(help(subcommand)));
@@ -140,7 +141,10 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
     match subcommand.name {
         "pack" => pack(&given).map(Command::Pack),
         "compact" => compact(&given).map(Command::Compact),
-        "restore" => given.rest().map(Command::Restore).context("restore needs the id of a note"),
+        "restore" => {
+            let id = given.rest().map(Command::Restore);
+            id.context("restore needs the id of a note: context-packer restore 576f4ec784ab")
+        }
         "hook" => Ok(Command::Hook),
         "mcp" => Ok(Command::Mcp(McpArgs { root: given.path("root") })),
         "doctor" => {
@@ -151,9 +155,19 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
     }
 }
 
+fn known(name: &str) -> Result<&'static Subcommand> {
+    let found = SUBCOMMANDS.iter().copied().find(|subcommand| subcommand.name == name);
+    found.with_context(|| {
+        let names = SUBCOMMANDS.iter().map(|subcommand| subcommand.name);
+        format!("unknown command {name:?}{}; try --help", suggestion("", name, names))
+    })
+}
+
 fn pack(given: &Given) -> Result<PackArgs> {
     let Some(task) = given.rest() else {
-        bail!("pack needs a task: context-packer pack \"fix the retry backoff\"");
+        bail!(
+            "pack needs a task: context-packer pack \"fix the retry backoff\", or - for standard input"
+        );
     };
     Ok(PackArgs {
         task,
@@ -185,6 +199,11 @@ fn compact(given: &Given) -> Result<CompactArgs> {
         json: given.has("json"),
         settings: settings.map(|(name, value)| Ok((name, value?))).collect::<Result<_>>()?,
     };
+    if bench && args.input.is_empty() {
+        bail!(
+            "compact bench needs a folder of transcripts: context-packer compact bench ~/.claude/projects/*/"
+        );
+    }
     if !args.host && args.input.is_empty() {
         bail!("compact needs a transcript: context-packer compact FILE, or - for standard input");
     }
@@ -242,7 +261,14 @@ mod tests {
         assert!(refused(&["pack"]).contains("needs a task"));
         assert!(refused(&["pack", "x", "--limit", "0"]).contains("--limit must be from 1 to 50"));
         assert!(refused(&["pack", "x", "-n", "many"]).contains("whole number"));
-        assert!(refused(&["pack", "x", "--limti", "3"]).contains("did you mean \"limit\""));
+        assert!(refused(&["pack", "x", "--limti", "3"]).contains("did you mean \"--limit\""));
+        assert!(refused(&["pack", "x", "--limt", "3"]).contains("did you mean \"--limit\""));
+        assert!(refused(&["pack", "x", "-n"]).contains("--limit needs a value: --limit N: files"));
+        assert!(!refused(&["pack", "x", "-n", "many"]).contains("invalid digit"));
+        assert!(refused(&["compact", "bench"]).contains("compact bench needs a folder"));
+        assert!(refused(&["restore"]).contains("context-packer restore 5"));
+        assert!(refused(&["compact", "--host"]).contains("--host needs a value"));
+        assert!(refused(&["help", "pakc"]).contains("did you mean \"pack\""));
         assert!(refused(&["pakc", "x"]).contains("did you mean \"pack\""));
     }
 
@@ -252,6 +278,10 @@ mod tests {
             let Command::Help(text) = read(&[subcommand.name, "--help"]).unwrap() else {
                 panic!("no help for {}", subcommand.name)
             };
+            let Command::Help(same) = read(&["help", subcommand.name]).unwrap() else {
+                panic!("no help on {}", subcommand.name)
+            };
+            assert_eq!(text, same);
             for flag in subcommand.flags {
                 assert!(text.contains(&format!("--{}", flag.long)), "{text}");
             }

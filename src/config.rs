@@ -49,6 +49,7 @@ impl Number {
         let value: u64 = text
             .trim()
             .parse()
+            .ok()
             .with_context(|| format!("{name} takes a whole number, but is {text:?}"))?;
         if !(self.min..=self.max).contains(&value) {
             bail!("{name} must be from {} to {}, but is {value}", self.min, self.max);

@@ -37,7 +37,12 @@ impl Given {
                 }
             };
             let Some(flag) = flag else { return Err(unknown_flag(subcommand, &arg)) };
-            let value = if flag.value.is_some() { parser.value()? } else { OsString::new() };
+            let value = match flag.value {
+                Some(kind) => parser.value().map_err(|_| {
+                    anyhow!("--{0} needs a value: --{0} {kind}: {1}", flag.long, flag.help)
+                })?,
+                None => OsString::new(),
+            };
             given.flags.push((flag.long, value));
         }
         if subcommand.positional.is_empty()
@@ -75,6 +80,7 @@ impl Given {
         let Some(text) = self.text(long)? else { return Ok(None) };
         let number: usize = text
             .parse()
+            .ok()
             .with_context(|| format!("--{long} takes a whole number, but got {text:?}"))?;
         if !(min..=max).contains(&number) {
             bail!("--{long} must be from {min} to {max}, but got {number}");
@@ -90,7 +96,7 @@ fn utf8(value: &OsString, what: &str) -> Result<String> {
 fn unknown_flag(subcommand: &Subcommand, arg: &lexopt::Arg<'_>) -> anyhow::Error {
     let (given, hint) = match arg {
         lexopt::Arg::Long(long) => {
-            (format!("--{long}"), suggestion(long, subcommand.flags.iter().map(|f| f.long)))
+            (format!("--{long}"), suggestion("--", long, subcommand.flags.iter().map(|f| f.long)))
         }
         lexopt::Arg::Short(short) => (format!("-{short}"), String::new()),
         lexopt::Arg::Value(value) => (value.display().to_string(), String::new()),
@@ -99,13 +105,17 @@ fn unknown_flag(subcommand: &Subcommand, arg: &lexopt::Arg<'_>) -> anyhow::Error
     anyhow!("{name} has no flag {given}{hint}; try context-packer {name} --help")
 }
 
-/// `; did you mean "pack"?` when a known name is at most two edits away.
-pub(super) fn suggestion<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
+/// `; did you mean "pack"?` when a known name is at most two edits away. The prefix is that of every name.
+pub(super) fn suggestion<'a>(
+    prefix: &str,
+    given: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> String {
     known
         .map(|name| (edit_distance(given.as_bytes(), name.as_bytes()), name))
         .filter(|&(distance, _)| distance <= 2)
         .min()
-        .map(|(_, name)| format!("; did you mean {name:?}?"))
+        .map(|(_, name)| format!("; did you mean \"{prefix}{name}\"?"))
         .unwrap_or_default()
 }
 

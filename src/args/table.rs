@@ -7,7 +7,7 @@ pub(super) struct Flag {
     pub(super) short: Option<char>,
     pub(super) long: &'static str,
     pub(super) value: Option<&'static str>,
-    help: &'static str,
+    pub(super) help: &'static str,
 }
 
 /// One subcommand: its name, what stands after its flags, what it is for.
@@ -37,7 +37,7 @@ const ROOT: Flag = option("root", "DIR", "the project (default: found from the w
 
 const PACK: Subcommand = Subcommand {
     name: "pack",
-    positional: "\"<task>\"",
+    positional: "\"<task>\"|-",
     about: "rank the project's files for a task",
     flags: &[
         ROOT,
@@ -63,7 +63,7 @@ pub(super) const COMPACT: Subcommand = Subcommand {
     about: "make a transcript smaller without rewording it",
     flags: &[
         option("host", "NAME", "answer a host's hook; claude-code"),
-        option("output", "FILE", "write the transcript there (default: standard output)")
+        option("output", "FILE", "write there, over what is there (default: standard output)")
             .short('o'),
         flag("dry-run", "print what would become of each call"),
         flag("json", "print the decisions as JSON"),
@@ -110,8 +110,8 @@ const DOCTOR: Subcommand = Subcommand {
 
 const INDEX: Subcommand = Subcommand {
     name: "index",
-    positional: "status|build|clear",
-    about: "look at, make or remove the index of a project",
+    positional: "[status|build|clear]",
+    about: "look at (status, the default), make or remove the index of a project",
     flags: &[ROOT, flag("quiet", "say nothing")],
 };
 

@@ -1,21 +1,22 @@
-//! `context-packer compact`: a transcript on standard output, smaller; or the answer to the function hook; or a table.
+//! `context-packer compact`: which of its three forms is meant, the answer to the function hook, and the policy in force.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use super::compact_bench;
+use super::{compact_bench, compact_file};
 use crate::args::CompactArgs;
+use crate::compact::run::Refusal;
 use crate::compact::transcript::Transcript;
-use crate::compact::{self, Compacted, pair::pair};
+use crate::compact::{self, Compacted};
 use crate::config::compact::{self as settings, CompactSettings, Flags, Policy};
 use crate::config::{self, Environment};
 use crate::model::calls::CallAsker;
 use crate::model::{self, Deadline};
 use crate::transcript::archive;
-use crate::{hook, private, render, transcript};
+use crate::{hook, private};
 
 /// A model has so long for everything; the shim waits for 55 s.
 const MODEL_TIME: Duration = Duration::from_secs(20);
@@ -32,16 +33,8 @@ pub fn run(args: &CompactArgs) -> Result<()> {
     }
     let environment: Environment<'_> = &config::process_environment;
     match args.host {
-        true => print(args, &[claude_code(&args.settings, environment)?]),
-        false => file(args, environment),
-    }
-}
-
-fn print(args: &CompactArgs, parts: &[impl AsRef<[u8]>]) -> Result<()> {
-    match &args.output {
-        Some(path) => private::write_parts(path, parts)
-            .with_context(|| format!("cannot write {}", path.display())),
-        None => Ok(private::print(std::io::stdout().lock(), parts)?),
+        true => compact_file::print(args, &[claude_code(&args.settings, environment)?]),
+        false => compact_file::run(args, environment),
     }
 }
 
@@ -52,44 +45,27 @@ fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<String>
     let answer = hook::compact::answer(&input, environment, &|transcript, environment| {
         let settings = settings::read(flags, environment).map_err(|e| format!("{e:#}"))?;
         let folder = archive_folder(settings.archive, environment);
-        run_policy(transcript, &settings, folder.as_deref(), environment)
+        run_policy(transcript, &settings, folder.as_deref(), environment).map_err(|e| e.to_string())
     });
     Ok(answer)
 }
 
-fn file(args: &CompactArgs, environment: Environment<'_>) -> Result<()> {
-    let settings = settings::read(&args.settings, environment)?;
-    let name = args.input.first().map_or("-", String::as_str);
-    let input = transcript::input::read(name).with_context(|| format!("cannot read {name}"))?;
-    let document = transcript::read(&input).with_context(|| format!("in {name}"))?;
-    let folder = archive_folder(settings.archive && !args.dry_run && !args.json, environment);
-    let compacted = run_policy(&document.transcript, &settings, folder.as_deref(), environment)
-        .map_err(anyhow::Error::msg)?;
-    let compaction = &compacted.compaction;
-    let pairing = || pair(&document.transcript);
-    let (plan, stats) = (&compaction.plan, &compaction.stats);
-    match () {
-        () if args.json => print(args, &[render::compact_wire::json(&pairing(), plan, stats)?]),
-        () if args.dry_run => print(args, &[render::compact::table(&pairing(), plan, stats)]),
-        () => print(args, &document.write(&compaction.edits)),
-    }
-}
-
 /// Compacts; a policy that asks a model gets a client.
-fn run_policy(
+pub(super) fn run_policy(
     transcript: &Transcript<'_>,
     settings: &CompactSettings,
     folder: Option<&Path>,
     environment: Environment<'_>,
-) -> std::result::Result<Compacted, String> {
+) -> std::result::Result<Compacted, Refusal> {
     if settings.policy == Policy::Local {
-        return compact::compact(transcript, settings, folder, None).map_err(|e| e.to_string());
+        return compact::compact(transcript, settings, folder, None);
     }
-    let model = model::Settings::jev(environment).map_err(|e| e.to_string())?;
-    let client = model::Client::new(&model).map_err(|e| e.to_string())?;
+    let no_model = |error: model::Error| Refusal::Model(error.to_string());
+    let model = model::Settings::jev(environment).map_err(no_model)?;
+    let client = model::Client::new(&model).map_err(no_model)?;
     let deadline = Deadline::at(Instant::now() + MODEL_TIME);
     let asker = CallAsker { client: &client, in_flight: IN_FLIGHT, deadline };
-    compact::compact(transcript, settings, folder, Some(&asker)).map_err(|e| e.to_string())
+    compact::compact(transcript, settings, folder, Some(&asker))
 }
 
 pub(super) fn archive_folder(is_on: bool, environment: Environment<'_>) -> Option<PathBuf> {

@@ -43,13 +43,12 @@ pub fn run(paths: &[String]) -> Result<()> {
 fn files(paths: &[String]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths.iter().map(PathBuf::from) {
-        if !path.is_dir() {
+        if path.is_file() {
             files.push(path);
             continue;
         }
-        for entry in
-            std::fs::read_dir(&path).with_context(|| format!("cannot read {}", path.display()))?
-        {
+        let unreadable = || format!("cannot read the folder {}", path.display());
+        for entry in std::fs::read_dir(&path).with_context(unreadable)? {
             files.push(entry?.path());
         }
     }

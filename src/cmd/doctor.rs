@@ -9,10 +9,12 @@ use anyhow::Result;
 
 use super::pack::project;
 use crate::args::DoctorArgs;
-use crate::config::{self, Environment};
+use crate::config::{self, Environment, Provider};
 use crate::hook::{journal, prompt};
+use crate::pack::decide::Model;
 use crate::pack::{self, Task};
-use crate::project::{counted, git, scan};
+use crate::project::root::Root;
+use crate::project::{counted, git, index, scan};
 use crate::{private, render};
 
 /// Asked when no prompt is given: an ordinary request.
@@ -27,13 +29,21 @@ const KEYS: &[&str] = &["TYPESAFE_API_KEY", "AI_GATEWAY_API_KEY"];
 /// Looks and prints.
 ///
 /// # Errors
-/// Closed standard output. What is wrong with the project is part of the report.
+/// A `--root` that is no folder, closed standard output. What is wrong with a project that was found is part of the report.
 pub fn run(args: &DoctorArgs) -> Result<()> {
     let environment: Environment<'_> = &config::process_environment;
+    if args.root.is_some() {
+        project(args.root.as_deref(), environment)?;
+    }
     let mut report = program(environment);
-    report += &settings(environment);
+    let (text, wrong) = settings(environment);
+    report += &text;
+    report += &match &args.prompt {
+        Some(prompt) => format!("For the prompt {prompt:?}\n"),
+        None => format!("For the example prompt {SAMPLE_PROMPT:?}\n"),
+    };
     let prompt = args.prompt.as_deref().unwrap_or(SAMPLE_PROMPT);
-    report += &verdict(prompt, args.root.as_deref(), environment);
+    report += &verdict(prompt, args.root.as_deref(), wrong.first(), environment);
     report += &log(environment);
     std::io::stdout().lock().write_all(report.as_bytes())?;
     Ok(())
@@ -63,30 +73,52 @@ fn program(environment: Environment<'_>) -> String {
     text
 }
 
-fn settings(environment: Environment<'_>) -> String {
-    let number = |n: config::Number| {
-        n.read(environment).map_or_else(|e| format!("{e:#}"), |v| v.to_string())
-    };
+/// The settings in words, and what is wrong with them: with any of these the hook stays silent.
+fn settings(environment: Environment<'_>) -> (String, Vec<String>) {
+    let mut wrong = Vec::new();
     let provider = config::hook_provider(environment);
-    format!(
-        "Hook settings\n  provider {}\n  files {}, with lines of {}, within {} ms\n",
-        provider.map_or_else(|e| format!("{e:#}"), |p| p.name().to_owned()),
-        number(config::HOOK_LIMIT),
-        number(config::HOOK_CODE),
-        number(config::HOOK_DEADLINE_MS),
+    if let Ok(Err(error)) = provider.as_ref().map(|provider| Model::open(*provider, environment)) {
+        wrong.push(error.to_string());
+    }
+    let provider = shown(provider.map(Provider::name), &mut wrong);
+    let mut number = |n: config::Number| shown(n.read(environment), &mut wrong);
+    let (limit, code) = (number(config::HOOK_LIMIT), number(config::HOOK_CODE));
+    let deadline = number(config::HOOK_DEADLINE_MS);
+    for switch in [config::HOOK_NOTICE, config::INDEX] {
+        shown(switch.read(environment), &mut wrong);
+    }
+    let mut text = format!(
+        "Hook settings\n  provider {provider}\n  files {limit}, with lines of {code}, within {deadline} ms\n"
+    );
+    wrong.iter().for_each(|error| _ = writeln!(text, "  wrong: {error}"));
+    (text, wrong)
+}
+
+/// A setting's value, or a question mark for one that is wrong.
+fn shown(value: Result<impl ToString>, wrong: &mut Vec<String>) -> String {
+    value.map_or_else(
+        |error| {
+            wrong.push(format!("{error:#}"));
+            "?".to_owned()
+        },
+        |value| value.to_string(),
     )
 }
 
-fn verdict(text: &str, given: Option<&Path>, environment: Environment<'_>) -> String {
-    let mut report = format!("For the prompt {text:?}\n");
+fn verdict(
+    text: &str,
+    given: Option<&Path>,
+    wrong: Option<&String>,
+    environment: Environment<'_>,
+) -> String {
+    let mut report = String::new();
     if let Some(reason) = prompt::skip(text, None) {
         let _ = writeln!(report, "  the hook stays silent: {reason}");
         return report;
     }
-    let limit = match config::HOOK_LIMIT.read(environment) {
-        Ok(limit) => limit as usize,
-        Err(error) => return report + &format!("  the hook stays silent: {error:#}\n"),
-    };
+    if let Some(error) = wrong {
+        return report + &format!("  the hook stays silent: {error}\n");
+    }
     let started = Instant::now();
     let root = match project(given, environment) {
         Ok(root) => root,
@@ -95,17 +127,32 @@ fn verdict(text: &str, given: Option<&Path>, environment: Environment<'_>) -> St
     let _ = writeln!(report, "  project {}", root.path.display());
     let task = Task {
         text: text.to_owned(),
-        limit,
+        limit: config::HOOK_LIMIT.read(environment).unwrap_or(config::HOOK_LIMIT.default) as usize,
         code: 0,
         extensions: config::extensions(environment),
         max_file_bytes: scan::MAX_FILE_BYTES,
         index: config::index(environment).ok().flatten(),
     };
+    report += &index_line(&root, &task);
     match pack::keywords(&root, &task, started) {
         Err(error) => _ = writeln!(report, "  the hook stays silent: {error}"),
         Ok(pack) => report += &outcome(&pack),
     }
     report
+}
+
+fn index_line(root: &Root, task: &Task) -> String {
+    let Some(folder) = &task.index else {
+        return "  index   off: CONTEXT_PACKER_INDEX is 0, or there is nowhere to keep it\n"
+            .to_owned();
+    };
+    let of = index::Task { extensions: &task.extensions, max_file_bytes: task.max_file_bytes };
+    match index::status(folder, root, &of).found {
+        Some(found) => {
+            format!("  index   of {}, made {} ago\n", counted(found.n_files), since(found.seconds))
+        }
+        None => "  index   none; `context-packer index build` makes one\n".to_owned(),
+    }
 }
 
 fn outcome(pack: &pack::Pack) -> String {
@@ -140,19 +187,20 @@ fn log(environment: Environment<'_>) -> String {
     if entries.is_empty() {
         return format!("Log {}: no failures\n", journal::path(&folder).display());
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let mut text = format!("Last failures, from {}\n", journal::path(&folder).display());
     for entry in entries {
-        let _ = writeln!(text, "  {} ago: {}", age(now.saturating_sub(entry.seconds)), entry.text);
+        let _ = writeln!(text, "  {} ago: {}", since(entry.seconds), entry.text);
     }
     text
 }
 
-pub(crate) fn age(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds / 60),
-        7_200..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
+/// How long ago a moment was, given in seconds since 1970.
+pub(super) fn since(seconds: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    match now.saturating_sub(seconds) {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7_200 => format!("{} min", seconds / 60),
+        seconds @ 7_200..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} days", seconds / 86_400),
     }
 }

@@ -1,7 +1,7 @@
 //! `context-packer index status|build|clear`: look at, make or remove the index of a project.
 
 use std::io::Write as _;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 
@@ -53,13 +53,12 @@ fn status(status: &Status) -> String {
     let Some(found) = &status.found else {
         return format!("no index at {path}; `context-packer index build` makes one\n");
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     format!(
         "{path}\n  {} files and {} commits in {:.1} MB, made {} ago\n",
         found.n_files,
         found.n_commits,
         found.bytes as f64 / 1e6,
-        super::doctor::age(now.saturating_sub(found.seconds)),
+        super::doctor::since(found.seconds),
     )
 }
 

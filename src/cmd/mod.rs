@@ -2,6 +2,7 @@
 
 pub mod compact;
 pub mod compact_bench;
+mod compact_file;
 pub mod doctor;
 pub mod hook;
 pub mod index;

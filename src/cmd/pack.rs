@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 
 use crate::args::PackArgs;
 use crate::config::{self, Environment, Provider};
@@ -33,8 +33,9 @@ pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
     // Before any work: a missing key is told at once.
     let model = if args.estimate { None } else { Model::open(provider, environment)? };
     let root = project(args.root.as_deref(), environment)?;
+    let text = given(&args.task)?;
     let task = Task {
-        text: args.task.clone(),
+        text: text.clone(),
         limit: args.limit.unwrap_or(DEFAULT_LIMIT),
         code: args.code.unwrap_or(0),
         extensions: config::extensions(environment),
@@ -50,7 +51,7 @@ pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
     let decided = model.map(ask).transpose()?;
     let pack = stage.pack(&root, &task, decided, started);
     print(&match args.json {
-        true => render::json::pack(&pack, &args.task, &root.path)?,
+        true => render::json::pack(&pack, &text, &root.path)?,
         false => render::text::pack(&pack, &root.path, args.explain),
     })?;
     if index::is_due(pack.index, pack.n_candidates) {
@@ -58,6 +59,19 @@ pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
         let _ = index::build_later(&root);
     }
     Ok(())
+}
+
+/// The task's words; `-` stands for standard input.
+fn given(task: &str) -> Result<String> {
+    if task != "-" {
+        return Ok(task.to_owned());
+    }
+    let input = std::io::read_to_string(std::io::stdin().lock());
+    let text = input.context("cannot read the task from standard input")?;
+    if text.trim().is_empty() {
+        bail!("no task on standard input: echo \"fix the retry backoff\" | context-packer pack -");
+    }
+    Ok(text.trim().to_owned())
 }
 
 fn estimated(provider: Provider, estimate: &Estimate, json: bool) -> Result<String> {

@@ -170,6 +170,7 @@ impl Setting {
         let value: f64 = text
             .trim()
             .parse()
+            .ok()
             .with_context(|| format!("{name} takes a number, but is {text:?}"))?;
         if !(self.min..=self.max).contains(&value) {
             bail!("{name} must be from {} to {}, but is {value}", self.min, self.max);
@@ -241,6 +242,7 @@ mod tests {
         assert!(refused(&threshold, &[]).contains("KEEP_THRESHOLD must be from 0 to 1"));
         assert!(refused(&[], &[("target", "NaN".into())]).contains("--target must be"));
         assert!(refused(&[], &[("target", "half".into())]).contains("--target takes a number"));
+        assert!(!refused(&[], &[("target", "half".into())]).contains("invalid float"));
         let policy = [("CLAUDE_PLUGIN_OPTION_COMPACT_POLICY", "best")];
         assert!(refused(&policy, &[]).contains("unknown policy"));
         let calls = [("CONTEXT_PACKER_COMPACT_PRESERVE_RECENT_CALLS", "1.5")];

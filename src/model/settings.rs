@@ -156,12 +156,13 @@ impl Settings {
     /// A URL that is not plain http on this machine, a model id that is none.
     pub fn laya(environment: Environment<'_>) -> Result<Settings, Error> {
         let url = set(environment, "CONTEXT_PACKER_LAYA_URL").unwrap_or_else(|| LAYA_URL.into());
-        let (url, is_local) = checked_url("CONTEXT_PACKER_LAYA_URL", &url)?;
-        if !is_local || !url.starts_with("http://") {
+        let authority = url.strip_prefix("http://").map(|rest| rest.split('/').next());
+        if !authority.flatten().is_some_and(is_loopback) {
             let text =
                 "CONTEXT_PACKER_LAYA_URL must be http on this machine (127.0.0.1 or localhost)";
             return Err(Error::Setting(text.into()));
         }
+        let (url, is_local) = checked_url("CONTEXT_PACKER_LAYA_URL", &url)?;
         let model =
             set(environment, "CONTEXT_PACKER_LAYA_MODEL").unwrap_or_else(|| LAYA_MODEL.into());
         let is_id = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
@@ -406,10 +407,22 @@ mod tests {
         };
         let endpoint = laya(&[]).map_err(|e| e.to_string()).unwrap().endpoint;
         assert_eq!((endpoint.url.as_str(), endpoint.in_flight), (LAYA_URL, 1));
-        for url in ["http://example.org/api/predict", "https://127.0.0.1/x", "http://u@127.0.0.1/"]
-        {
-            assert!(laya(&[("CONTEXT_PACKER_LAYA_URL", url)]).is_err(), "{url}");
+        let refused = |url: &str| {
+            let table = [("CONTEXT_PACKER_LAYA_URL", url)];
+            laya(&table).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let wrong = "CONTEXT_PACKER_LAYA_URL must be http on this machine";
+        for url in [
+            "http://example.org/api/predict",
+            "https://example.org/",
+            "https://127.0.0.1/x",
+            "http://u@127.0.0.1/",
+            "http://[::1.example.org/",
+            "nowhere",
+        ] {
+            assert!(refused(url).starts_with(wrong), "{url}: {}", refused(url));
         }
+        assert!(refused("http://127.0.0.1/x?q").contains("no query"));
         assert!(laya(&[("CONTEXT_PACKER_LAYA_MODEL", "a b")]).is_err());
     }
 }

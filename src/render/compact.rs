@@ -71,7 +71,10 @@ pub fn table(pairing: &Pairing<'_, '_>, plan: &Plan, stats: &Stats) -> String {
             text,
             "{:<6} {tool:<TOOL_WIDTH$} {chars:>9} {:<12} {:<11} {kept:>9} {:>6} {:>6}",
             format!("t{}", pair.number),
-            outcome(decision),
+            match outcome(decision) {
+                "excerpt" if kept == 0 => "cut",
+                word => word,
+            },
             decision.reason.name(),
             score(|s| s.call),
             score(|s| s.result),

@@ -29,7 +29,13 @@ pub fn pack(pack: &Pack, root: &Path, explain: bool) -> String {
     );
     list(&mut text, &pack.files, explain);
     text.push_str(&code(&pack.snippets, MAX_CODE_CHARS));
-    if pack.files.is_empty() {
+    if pack.n_candidates == 0 {
+        let root = visible(&root.to_string_lossy());
+        let _ = writeln!(
+            text,
+            "There is no source file in {root}; CONTEXT_PACKER_EXTENSIONS adds kinds of files, as in +md,+yml."
+        );
+    } else if pack.files.is_empty() {
         text.push_str(
             "No file has a word of the task; name a file, a function or an error text.\n",
         );

@@ -12,6 +12,19 @@ fn help_and_version_exit_zero() {
 }
 
 #[test]
+fn the_task_may_come_from_standard_input() {
+    let repo = Repo::plain();
+    repo.file("src/client.py", "def retry(): backoff()\n");
+    let output = repo.packer().args(&["pack", "-"]).stdin("fix the retry backoff\n").run();
+    assert!(output.expect_code(0).contains("#1   src/client.py"), "{output:#?}");
+    let json = repo.packer().args(&["pack", "-", "--json"]).stdin("retry\n").run();
+    assert!(json.expect_code(0).contains("\"task\": \"retry\""), "{json:#?}");
+    let empty = repo.packer().args(&["pack", "-"]).stdin(" \n").run();
+    assert_eq!(empty.expect_code(1), "");
+    assert!(empty.stderr.contains("no task on standard input"), "{empty:#?}");
+}
+
+#[test]
 fn wrong_usage_exits_two_and_prints_nothing_on_stdout() {
     let repo = Repo::plain();
     for line in [

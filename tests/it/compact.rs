@@ -155,6 +155,32 @@ fn standard_input_and_an_output_file() {
 }
 
 #[test]
+fn the_transcript_itself_is_no_output() {
+    let repo = Repo::plain();
+    let input = lines(&claude(&steps(40)));
+    repo.file("session.jsonl", &input);
+    std::os::unix::fs::symlink("session.jsonl", repo.root.join("link.jsonl")).unwrap();
+    std::fs::hard_link(repo.root.join("session.jsonl"), repo.root.join("hard.jsonl")).unwrap();
+    let absolute = repo.root.join("session.jsonl").display().to_string();
+    let outputs = ["session.jsonl", "./session.jsonl", "link.jsonl", "hard.jsonl", &absolute];
+    for output in outputs {
+        for more in [&[][..], &["--dry-run"], &["--json"]] {
+            let run = repo.packer().args(&["compact", "session.jsonl", "-o", output]).args(more);
+            let run = run.run();
+            assert_eq!(run.expect_code(1), "");
+            let expected = format!("{output} is the transcript itself (session.jsonl)");
+            assert!(run.stderr.contains(&expected) && run.stderr.contains("--output"), "{run:?}");
+            let bytes = std::fs::read_to_string(repo.root.join("session.jsonl")).unwrap();
+            assert_eq!(bytes, input, "{output} {more:?}");
+        }
+    }
+    repo.file("other.jsonl", "old");
+    let line = ["compact", "session.jsonl", "-o", "other.jsonl"];
+    assert_eq!(repo.packer().args(&line).run().expect_code(0), "");
+    assert!(std::fs::read(repo.root.join("other.jsonl")).unwrap().len() > 1000);
+}
+
+#[test]
 fn restore_prints_the_original_bytes() {
     let repo = Repo::plain();
     let steps = steps(40);
@@ -189,6 +215,8 @@ fn a_dry_run_is_a_table_and_writes_nothing() {
     let table = output.expect_code(0);
     assert_eq!(table.lines().count(), 42, "{table}");
     assert!(table.contains("t1     Read") && table.contains("% smaller)"), "{table}");
+    let first: Vec<&str> = table.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!((first[0], first[3], first[4], first[5]), ("t1", "cut", "selected", "0"), "{table}");
     assert!(!repo.home().join(".cache").exists());
 }
 
@@ -233,11 +261,27 @@ fn refusals_and_wrong_settings_are_errors() {
         assert!(output.stderr.contains(expected), "{output:?}");
     };
     let long = || lines(&claude(&steps(40)));
-    check(&["compact", "-"], lines(&claude(&steps(3))), "nothing left to prune");
-    check(&["compact", "-", "--min-reduction", "0.9"], long(), "below 90% minimum");
+    let short = || lines(&claude(&steps(3)));
+    check(&["compact", "-"], short(), "in standard input: nothing left to prune; raise --target");
+    check(&["compact", "-", "--dry-run"], short(), "nothing left to prune");
+    repo.file("long.jsonl", long());
+    let line = ["compact", "long.jsonl", "--min-reduction", "0.9"];
+    check(&line, String::new(), "in long.jsonl: below 90% minimum: ");
+    check(&line, String::new(), "would go; lower --min-reduction, or raise --target");
+    check(&["compact", "-"], String::new(), "in standard input: no messages found");
+    check(&["compact", "bench", "/nope"], String::new(), "cannot read the folder /nope: ");
     check(&["compact", "-", "--target", "2"], long(), "--target must be from 0.05 to 0.95");
     check(&["compact", "-"], "not json\n".into(), "no messages found");
     check(&["compact", "missing.jsonl"], String::new(), "cannot read missing.jsonl");
+}
+
+#[test]
+fn a_dry_run_shows_the_table_of_what_is_refused() {
+    let repo = Repo::plain();
+    let line = ["compact", "-", "--dry-run", "--min-reduction", "0.9"];
+    let output = repo.packer().args(&line).stdin(lines(&claude(&steps(40)))).run();
+    assert!(output.expect_code(1).contains("% smaller)"), "{output:?}");
+    assert!(output.stderr.contains("in standard input: below 90% minimum"), "{output:?}");
 }
 
 /// The rows that the function hook gets for these steps.

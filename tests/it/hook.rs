@@ -269,6 +269,20 @@ fn doctor_says_why() {
             .expect_code(0)
             .contains("stays silent: CONTEXT_PACKER_HOOK_LIMIT must be from 1 to 20")
     );
+    assert!(wrong.stdout.contains("\n  files ?, with lines of 0, within 8000 ms\n  wrong: CONT"));
+    let no_key = repo.packer().env("CONTEXT_PACKER_HOOK_PROVIDER", "jev");
+    let no_key = no_key.args(&["doctor", "fix the retry backoff in the client"]).run();
+    assert!(no_key.expect_code(0).contains("stays silent: provider jev needs a key"), "{no_key:?}");
+    let nowhere = repo.packer().args(&["doctor", "--root", "/nope"]).run();
+    assert!(nowhere.expect_code(1).is_empty() && nowhere.stderr.contains("/nope"), "{nowhere:?}");
+    let indexed = || repo.packer().env("CONTEXT_PACKER_INDEX", "1");
+    let doctor = || indexed().args(&["doctor"]).run().expect_code(0).to_owned();
+    assert!(
+        doctor().contains("For the example prompt \"fix") && doctor().contains("index   none;")
+    );
+    indexed().args(&["index", "build"]).run().expect_code(0);
+    assert!(doctor().contains("index   of 2 files, made "), "{}", doctor());
+    assert!(report.contains("index   off: "), "{report}");
     hook(&repo).stdin("{").run();
     assert!(ask("thanks").contains("ago: hook cannot read the hook's JSON"));
 }

@@ -245,6 +245,8 @@ fn empty_repositories() {
     let repo = Repo::new();
     let output = repo.pack("fix the retry", &[]);
     assert!(output.expect_code(0).contains("Picked 0 of 0 files"), "{output:#?}");
+    assert!(output.stdout.contains(&format!("no source file in {}", repo.root.display())));
+    assert!(output.stdout.contains("CONTEXT_PACKER_EXTENSIONS"), "{output:#?}");
     repo.file("a.rs", "retry");
     assert_eq!(picked(&repo, "fix the retry", &[]), ["a.rs"]);
     assert!(warnings(&repo, "retry").contains("no commits yet"));
