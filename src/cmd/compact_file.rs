@@ -78,8 +78,18 @@ fn is_source(name: &str, output: &Path) -> bool {
 /// To `--output` or standard output.
 pub(super) fn print(args: &CompactArgs, parts: &[impl AsRef<[u8]>]) -> Result<()> {
     match &args.output {
-        Some(path) => private::write_parts(path, parts)
-            .with_context(|| format!("cannot write {}", path.display())),
+        Some(path) => {
+            write(path, parts).with_context(|| format!("cannot write {}", path.display()))
+        }
         None => Ok(private::print(std::io::stdout().lock(), parts)?),
+    }
+}
+
+/// A file is replaced whole, behind a link as well; what is no regular file (a pipe, a device) is written to.
+fn write(path: &Path, parts: &[impl AsRef<[u8]>]) -> std::io::Result<()> {
+    match std::fs::canonicalize(path) {
+        Ok(real) if real.is_file() => private::write_parts(&real, parts),
+        Ok(real) => private::print(std::fs::OpenOptions::new().write(true).open(real)?, parts),
+        Err(_) => private::write_parts(path, parts),
     }
 }

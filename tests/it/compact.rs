@@ -1,5 +1,7 @@
 //! `compact` and `restore` on files of every format and on the function hook's object.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::harness::Repo;
@@ -178,6 +180,15 @@ fn the_transcript_itself_is_no_output() {
     let line = ["compact", "session.jsonl", "-o", "other.jsonl"];
     assert_eq!(repo.packer().args(&line).run().expect_code(0), "");
     assert!(std::fs::read(repo.root.join("other.jsonl")).unwrap().len() > 1000);
+    // Behind a link the file is replaced; a device stays one.
+    std::os::unix::fs::symlink("other.jsonl", repo.root.join("to-other.jsonl")).unwrap();
+    repo.file("other.jsonl", "old");
+    for output in ["to-other.jsonl", "/dev/null"] {
+        let line = ["compact", "session.jsonl", "-o", output];
+        assert_eq!(repo.packer().args(&line).run().expect_code(0), "");
+    }
+    assert!(std::fs::read(repo.root.join("other.jsonl")).unwrap().len() > 1000);
+    assert!(repo.root.join("to-other.jsonl").is_symlink() && !Path::new("/dev/null").is_file());
 }
 
 #[test]
