@@ -19,7 +19,7 @@ use value::{bare_values, literals};
 /// What stands in place of a credential.
 pub const MARK: &str = "[redacted]";
 
-/// Shortest literal that may look random.
+/// Shortest literal that may look random: 72 bits in base64; shorter ones are words with a digit, mostly.
 const MIN_RANDOM_LITERAL: usize = 12;
 
 /// The text without its credentials, and their number. Linear in the text.

@@ -153,10 +153,11 @@ impl Client {
             return Error::Failed(format!("{why} ({tries} tries)"));
         }
         let remedy = match self.endpoint.is_local {
-            true => "start the server, or correct its URL",
-            false => "check the network and the URL",
+            true => "start the server, or correct",
+            false => "check the network, and",
         };
-        Error::Unreachable(format!("nothing answers at {host} ({why}): {remedy}"))
+        let variable = self.endpoint.url_variable;
+        Error::Unreachable(format!("nothing answers at {host} ({why}): {remedy} {variable}"))
     }
 
     fn exchange(

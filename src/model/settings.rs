@@ -58,6 +58,8 @@ pub enum Route {
 pub struct Endpoint {
     /// The full URL: https, or http on this machine.
     pub url: String,
+    /// The variable that sets it, for error messages.
+    pub url_variable: &'static str,
     /// Whether it is on this machine: no TLS, no proxy.
     pub is_local: bool,
     /// Sent as a bearer token; none for local servers without one.
@@ -175,6 +177,7 @@ impl Settings {
             is_local,
             key: None,
             key_variable: "",
+            url_variable: "CONTEXT_PACKER_LAYA_URL",
             route: Route::SystemOne,
             model,
             in_flight: 1,
@@ -235,6 +238,7 @@ fn direct(environment: Environment<'_>) -> Result<Endpoint, Error> {
         is_local,
         key: key.map(header_safe("TYPESAFE_API_KEY")).transpose()?,
         key_variable: "TYPESAFE_API_KEY",
+        url_variable: "TYPESAFE_BASE_URL",
         route: Route::SystemOne,
         model: set(environment, "TYPESAFE_DEFAULT_MODEL").unwrap_or_else(|| DIRECT_MODEL.into()),
         in_flight: DIRECT_IN_FLIGHT,
@@ -260,6 +264,7 @@ fn gateway(environment: Environment<'_>) -> Result<Endpoint, Error> {
         is_local,
         key: Some(header_safe("AI_GATEWAY_API_KEY")(key)?),
         key_variable: "AI_GATEWAY_API_KEY",
+        url_variable: "CONTEXT_PACKER_GATEWAY_URL",
         route: if is_compatible { Route::SystemOne } else { Route::GatewayEvaluation },
         model: GATEWAY_MODEL.into(),
         in_flight: GATEWAY_IN_FLIGHT,

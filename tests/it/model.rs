@@ -341,7 +341,8 @@ fn a_dead_host_is_named() {
     let client = Client::new(&settings).unwrap();
     let error = Files::numbered(3).rank(&client, &settings, Deadline::NEVER).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains(&url) && text.contains("start the server"), "{text}");
+    let remedy = "start the server, or correct TYPESAFE_BASE_URL";
+    assert!(text.contains(&url) && text.contains(remedy), "{text}");
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 

@@ -17,7 +17,9 @@ const MAYBE_NAMES_MORE: &[&str] =
 
 /// Shortest literal after a secret's name that is hidden; `""`, `"x"` and `"test"` are not secrets.
 const MIN_LITERAL: usize = 6;
-/// How far before a literal the name that it is given to may start.
+/// Bits per character from which a bare value looks random: `hunter22` has 2.8, an address like `127.0.0.1` 2.2.
+const BARE_ENTROPY: f64 = 2.5;
+/// How far before a literal the name that it is given to may start: room for a type between the two.
 const NAME_REACH: usize = 64;
 /// Bytes of a bare value that are judged: as many show what it is, and a run of any length is read but once.
 const JUDGED: usize = 256;
@@ -68,8 +70,9 @@ pub(super) fn bare_values(text: &str, found: &mut Vec<Range<usize>>) {
             before.rsplit(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c))).next();
         let value = &text[start..end.min(start + JUDGED)];
         let is_call = matches!(bytes.get(end), Some(b'(' | b'[' | b':'));
-        let looks_random =
-            || value.bytes().any(|b| b.is_ascii_digit()) && entropy(value.as_bytes()) >= 2.5;
+        let looks_random = || {
+            value.bytes().any(|b| b.is_ascii_digit()) && entropy(value.as_bytes()) >= BARE_ENTROPY
+        };
         if !is_call && is_secret_value(name.unwrap_or_default(), value) && looks_random() {
             found.push(start..end);
         }
