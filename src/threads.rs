@@ -9,6 +9,11 @@ use std::thread::{self, Builder};
 /// Bytes that are worth a thread: at 0.3 ns to 2 ns each they take as long as it takes to start, some 50 µs.
 const WORTH_A_THREAD: usize = 128 << 10;
 
+/// How many processors there are for us.
+pub(crate) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
 /// Does `work` for every item. Items are shared out in order, so that every thread has about as many `bytes`.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
@@ -16,8 +21,7 @@ pub(crate) fn map<T: Sync, R: Send>(
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
     let total: usize = items.iter().map(&bytes).sum();
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let share = total / processors.min(total / WORTH_A_THREAD).max(1) + 1;
+    let share = total / processors().min(total / WORTH_A_THREAD).max(1) + 1;
     let mut parts = parts(items, bytes, share).into_iter();
     let all = |part: &[T]| part.iter().map(&work).collect::<Vec<R>>();
     thread::scope(|scope| {

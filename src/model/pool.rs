@@ -4,9 +4,10 @@
 //! the order they arrive. Stopping is the work's own affair: work that returns at once drains the queue.
 
 use std::collections::VecDeque;
-use std::num::NonZero;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
+
+use crate::threads;
 
 /// What the jobs are put through.
 pub struct Steps<P, W, D> {
@@ -50,7 +51,7 @@ where
     W: Fn(&J, T) -> R + Sync,
     D: FnMut(J, R) -> Vec<J> + Send,
 {
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let processors = threads::processors();
     let Steps { prepare, work, done } = steps;
     let (waiting, preparing, running, idle, threads) = (jobs.into(), 0, 0, 0, 1);
     let queue = Queue { waiting, preparing, processors, running, idle, threads, most, done };
@@ -163,7 +164,7 @@ mod tests {
         run(4, (0..16).collect(), Steps { prepare, work, done: |_, ()| Vec::new() });
         let processors = std::thread::available_parallelism().unwrap().get();
         assert!(most_preparing.load(Ordering::SeqCst) <= processors.min(4));
-        assert!(most_working.load(Ordering::SeqCst) <= 4);
+        assert!((2..=4).contains(&most_working.load(Ordering::SeqCst)));
     }
 
     #[test]

@@ -141,7 +141,7 @@ pub(super) fn warnings(too_large: Vec<&[u8]>, unreadable: Vec<&[u8]>, limit: u64
 pub(super) fn threads(n_files: usize) -> usize {
     match n_files {
         n if n < THREADED_FROM => 1,
-        _ => std::thread::available_parallelism().map_or(1, usize::from),
+        _ => crate::threads::processors(),
     }
 }
 

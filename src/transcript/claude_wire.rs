@@ -72,7 +72,7 @@ pub(super) fn segments<'a>(input: &'a [u8], lines: &[Range<usize>]) -> Vec<Segme
     let mut segments = vec![Segment::default()];
     let mut seen = FxSet::default();
     // Most of the time goes into what is passed over: the host's own record of every result.
-    let rows = threads::map(lines, Range::len, |line| row(&input[line.clone()]));
+    let rows = threads::map(lines, Range::len, |line| wire::row::<Row<'a>>(&input[line.clone()]));
     for (index, row) in rows.into_iter().enumerate() {
         let Some(row) = row else { continue };
         if wire::is_true(row.is_sidechain)
@@ -89,10 +89,6 @@ pub(super) fn segments<'a>(input: &'a [u8], lines: &[Range<usize>]) -> Vec<Segme
         }
     }
     segments
-}
-
-fn row(line: &[u8]) -> Option<Row<'_>> {
-    serde_json::from_slice(line).ok()
 }
 
 fn is_repeated<'a>(seen: &mut FxSet<&'a str>, uuid: Raw<'a>) -> bool {

@@ -17,15 +17,11 @@ struct Row<'a> {
     payload: Option<Raw<'a>>,
 }
 
-fn row(line: &[u8]) -> Option<Row<'_>> {
-    serde_json::from_slice(line).ok()
-}
-
 /// Whether a line is one of a rollout.
 pub(super) fn is_line(line: &[u8]) -> bool {
     const KINDS: [&str; 5] =
         ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
-    let Some(Row { kind, payload: Some(_) }) = row(line) else { return false };
+    let Some(Row { kind, payload: Some(_) }) = wire::row(line) else { return false };
     KINDS.iter().any(|expected| wire::is(kind, expected))
 }
 
@@ -37,7 +33,7 @@ pub(super) fn read<'a>(
 ) -> Transcript<'a> {
     let mut transcript = Transcript::default();
     for (index, range) in lines.iter().enumerate() {
-        let Some(Row { kind, payload: Some(payload) }) = row(&input[range.clone()]) else {
+        let Some(Row { kind, payload: Some(payload) }) = wire::row(&input[range.clone()]) else {
             continue;
         };
         if wire::is(kind, "compacted") {

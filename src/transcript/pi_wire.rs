@@ -54,13 +54,10 @@ struct Block<'a> {
 /// Arguments that Claude Code has too, under its names.
 const RENAMED: [(&str, &str); 2] = [("path", "file_path"), ("oldText", "old_string")];
 
-fn row(line: &[u8]) -> Option<Row<'_>> {
-    serde_json::from_slice(line).ok()
-}
-
 /// Whether a line is a message of pi.
 pub(super) fn is_line(line: &[u8]) -> bool {
-    row(line).is_some_and(|row| wire::is(row.kind, "message") && row.message.is_some())
+    wire::row(line)
+        .is_some_and(|row: Row<'_>| wire::is(row.kind, "message") && row.message.is_some())
 }
 
 /// The live conversation: from the first entry that the last compaction kept. List 0 of the layout is the lines.
@@ -69,7 +66,8 @@ pub(super) fn read<'a>(
     lines: &[Range<usize>],
     layout: &mut Layout,
 ) -> Transcript<'a> {
-    let rows: Vec<Option<Row<'a>>> = lines.iter().map(|range| row(&input[range.clone()])).collect();
+    let rows: Vec<Option<Row<'a>>> =
+        lines.iter().map(|range| wire::row(&input[range.clone()])).collect();
     let live_from = live_from(&rows);
     let mut transcript = Transcript::default();
     for (index, row) in rows.iter().enumerate() {

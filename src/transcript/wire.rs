@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::Deserialize as _;
+use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -14,6 +14,11 @@ use crate::core::compact::transcript::{Argument, Value, json_chars};
 
 /// A JSON value as it stands in the input.
 pub(crate) type Raw<'a> = &'a RawValue;
+
+/// The fields of a line that somebody reads; `None` for a line that is no such object.
+pub(crate) fn row<'a, R: Deserialize<'a>>(line: &'a [u8]) -> Option<R> {
+    serde_json::from_slice(line).ok()
+}
 
 /// A field that is there, `null` included, which serde takes for a field that is not.
 pub(crate) fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Raw<'de>>, D::Error> {

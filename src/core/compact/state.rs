@@ -386,7 +386,9 @@ fn hidden<'a>(call: &'a Call<'_>) -> Call<'a> {
         };
         Argument { name: Cow::Borrowed(&argument.name), value }
     });
-    Call { arguments: arguments.collect(), ..call.clone() }
+    let (id, tool) = (Cow::Borrowed(&*call.id), Cow::Borrowed(&*call.tool));
+    let Call { json_chars, is_editable, .. } = *call;
+    Call { id, tool, arguments: arguments.collect(), json_chars, is_editable }
 }
 
 /// `t12 Read file_path=src/a.ts → ok 480ch`

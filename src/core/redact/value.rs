@@ -70,10 +70,10 @@ pub(super) fn bare_values(text: &str, found: &mut Vec<Range<usize>>) {
             before.rsplit(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c))).next();
         let value = &text[start..end.min(start + JUDGED)];
         let is_call = matches!(bytes.get(end), Some(b'(' | b'[' | b':'));
-        let looks_random = || {
-            value.bytes().any(|b| b.is_ascii_digit()) && entropy(value.as_bytes()) >= BARE_ENTROPY
-        };
-        if !is_call && is_secret_value(name.unwrap_or_default(), value) && looks_random() {
+        if !is_call
+            && is_secret_value(name.unwrap_or_default(), value)
+            && is_random(value, BARE_ENTROPY)
+        {
             found.push(start..end);
         }
     }
@@ -88,10 +88,11 @@ fn is_secret_value(name: &str, value: &str) -> bool {
     }
     let name = name.to_ascii_lowercase();
     let holds = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    let looks_random = || {
-        value.len() >= MIN_RANDOM_LITERAL
-            && value.bytes().any(|b| b.is_ascii_digit())
-            && entropy(value.as_bytes()) >= LITERAL_ENTROPY
-    };
+    let looks_random = || value.len() >= MIN_RANDOM_LITERAL && is_random(value, LITERAL_ENTROPY);
     holds(SECRET_NAMES) || ((holds(MAYBE_NAMES) || holds(MAYBE_NAMES_MORE)) && looks_random())
+}
+
+/// Whether a value has a digit and so many bits per character.
+fn is_random(value: &str, bits: f64) -> bool {
+    value.bytes().any(|b| b.is_ascii_digit()) && entropy(value.as_bytes()) >= bits
 }

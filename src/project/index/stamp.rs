@@ -101,7 +101,7 @@ pub(super) fn all(root: &Path, paths: &Paths) -> Vec<u64> {
     let mut stamps = vec![ABSENT; paths.len()];
     let n_threads = match paths.len() {
         n if n < THREADED_FROM => 1,
-        _ => std::thread::available_parallelism().map_or(1, usize::from),
+        _ => crate::threads::processors(),
     };
     let share = paths.len().div_ceil(n_threads).max(1);
     std::thread::scope(|scope| {
