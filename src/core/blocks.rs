@@ -28,10 +28,9 @@ pub(crate) struct Starts {
     pub(crate) identifiers: u64,
 }
 
-/// Where words and runs of identifier characters start and end in a block; an end is the first byte behind.
+/// Where words start, and where runs of identifier characters start and end in a block; an end is the first byte behind.
 pub(crate) struct Edges {
     pub(crate) word_starts: u64,
-    pub(crate) word_ends: u64,
     pub(crate) run_starts: u64,
     pub(crate) run_ends: u64,
 }
@@ -72,17 +71,14 @@ impl<'t> Block<'t> {
         }
     }
 
-    /// Where words and identifiers start and end.
+    /// Where words start, and where runs of identifier characters start and end.
     #[inline]
     pub(crate) fn edges(&self) -> Edges {
         let here = Classes::of_block(self.window);
         let before = here.before(self.before);
-        let word_starts = here.word_starts(&before, self.window[BLOCK_BYTES]);
-        let (words, after_word) = (here.letters() | here.digit, before.letters() | before.digit);
-        let (runs, after_run) = (words | here.underscore, after_word | before.underscore);
+        let (runs, after_run) = (here.run(), before.run());
         Edges {
-            word_starts,
-            word_ends: after_word & (!words | word_starts),
+            word_starts: here.word_starts(&before, self.window[BLOCK_BYTES]),
             run_starts: runs & !after_run,
             run_ends: after_run & !runs,
         }
@@ -125,6 +121,10 @@ impl Classes {
         self.lower | self.upper
     }
 
+    fn run(&self) -> u64 {
+        self.letters() | self.digit | self.underscore
+    }
+
     /// `next` is the byte behind the block.
     fn word_starts(&self, before: &Classes, next: u8) -> u64 {
         let before_lower = self.lower >> 1 | u64::from(is_lower(next)) << (BLOCK_BYTES - 1);
@@ -146,13 +146,53 @@ pub(crate) fn is_upper(byte: u8) -> bool {
 }
 
 /// Bytes compared in one step: a vector register of every x86-64 and every 64-bit ARM.
-const LANE_BYTES: usize = 16;
+pub(crate) const LANE_BYTES: usize = 16;
 
-/// Which bytes of a block are from `low` to `high`: moved down to start at zero, one comparison tells.
+/// What there is in a run of up to 16 identifier characters.
+pub(crate) struct Lane {
+    /// The run in lower case.
+    pub(crate) lower: u128,
+    pub(crate) word_starts: u64,
+    /// The first bytes behind words.
+    pub(crate) word_ends: u64,
+    pub(crate) digits: u64,
+}
+
+impl Lane {
+    /// Of a run with zeros behind it, its first byte lowest.
+    #[inline]
+    pub(crate) fn of(run: u128) -> Lane {
+        let bytes = u8x16::new(run.to_le_bytes());
+        let upper = is_within(bytes, b'A', b'Z');
+        let mask = |lanes: u8x16| u64::from(lanes.to_bitmask());
+        let here = Classes {
+            lower: mask(is_within(bytes, b'a', b'z')),
+            upper: mask(upper),
+            digit: mask(is_within(bytes, b'0', b'9')),
+            underscore: 0,
+        };
+        let before = here.before(0);
+        let word_starts = here.word_starts(&before, 0);
+        Lane {
+            // Bit 5 is what tells the cases of a letter apart.
+            lower: u128::from_le_bytes((bytes | upper & u8x16::splat(0x20)).to_array()),
+            word_starts,
+            word_ends: before.run() & (!here.run() | word_starts),
+            digits: here.digit,
+        }
+    }
+}
+
+/// All bits of the bytes from `low` to `high`: moved down to start at zero, one comparison tells.
+#[inline]
+fn is_within(bytes: u8x16, low: u8, high: u8) -> u8x16 {
+    (bytes - u8x16::splat(low)).simd_lt(u8x16::splat(high - low + 1))
+}
+
+/// Which bytes of a block are from `low` to `high`.
 #[inline]
 fn within([a, b, c, d]: [u8x16; BLOCK_BYTES / LANE_BYTES], low: u8, high: u8) -> u64 {
-    let (low, n) = (u8x16::splat(low), u8x16::splat(high - low + 1));
-    let mask = |bytes: u8x16| u64::from((bytes - low).simd_lt(n).to_bitmask());
+    let mask = |bytes: u8x16| u64::from(is_within(bytes, low, high).to_bitmask());
     mask(a) | mask(b) << 16 | mask(c) << 32 | mask(d) << 48
 }
 

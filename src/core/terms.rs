@@ -1,11 +1,11 @@
 //! Every term of a document, for an index that must answer any query: what [`super::matcher::Matcher`] counts for one
 //! query, this reports for all of them.
 //!
-//! Bytes in, terms with counts out. Property-tested against the matcher in `tests`.
+//! Bytes in, hashes of terms with counts out. Most of a text is repeated, so it is taken apart in two steps: the runs of
+//! identifier characters are counted as they stand, then each different one is split into words, and each different word
+//! stemmed. Property-tested against the matcher in `tests`.
 
-use std::ops::Range;
-
-use super::blocks::{BLOCK_BYTES, Block, Edges, bits};
+use super::blocks::{BLOCK_BYTES, Block, LANE_BYTES, Lane, bits};
 use super::tokenize::{self, MAX_WORD_BYTES};
 
 /// Where a term occurs; the lists of [`super::corpus::Corpus`].
@@ -20,150 +20,125 @@ pub enum Field {
 /// Every field, in the order of the file format.
 pub const FIELDS: [Field; 2] = [Field::Body, Field::Identifiers];
 
+/// Largest text that [`Reader::every_term`] takes.
+pub const MAX_TEXT_BYTES: u64 = COUNT_MASK;
+
 /// Reads documents; holds what one thread reuses from document to document.
 #[derive(Default)]
 pub struct Reader {
-    words: Tally,
-    identifiers: Tally,
-    term: Vec<u8>,
+    runs: Tally<Span>,
+    words: Tally<u128>,
+    stems: Stems,
+    lower: Vec<u8>,
+}
+
+/// Part of a text.
+#[derive(Clone, Copy)]
+struct Span {
+    start: u32,
+    end: u32,
 }
 
 impl Reader {
-    /// Calls `found` with the terms of a text that is no binary and how often they occur (a term may come in several
-    /// parts); returns its length in sub-words. O(bytes).
-    pub fn every_term(&mut self, text: &[u8], mut found: impl FnMut(Field, &[u8], u32)) -> u32 {
-        let length = self.count(text, &mut found);
-        // Most words of a text are repeated: each different one is stemmed once.
-        let term = &mut self.term;
-        self.words.drain(|word, count| {
-            unpack(word, term);
-            tokenize::stem_in_place(term);
-            found(Field::Body, term, count);
-        });
-        self.identifiers.drain(|identifier, count| {
-            unpack(identifier, term);
-            found(Field::Identifiers, term, count);
-        });
-        tokenize::wide_words(text, |_, word| found(Field::Body, word.as_bytes(), 1));
+    /// Calls `found` with the [`hash`] of each term of a text that is no binary, and how often it occurs (a term may come
+    /// in several parts); returns its length in sub-words. O(bytes); the text has [`MAX_TEXT_BYTES`] at most.
+    pub fn every_term(&mut self, text: &[u8], mut found: impl FnMut(Field, u64, u32)) -> u32 {
+        let length = self.count_runs(text);
+        self.take_runs_apart(text, &mut found);
+        let stems = &mut self.stems;
+        self.words.drain(|hash, word, count| found(Field::Body, stems.of(hash, word), count));
+        tokenize::wide_words(text, |_, word| found(Field::Body, hash(word.as_bytes()), 1));
         length
     }
 
-    /// The pass over the bytes, 64 at a time.
-    fn count(&mut self, text: &[u8], found: &mut impl FnMut(Field, &[u8], u32)) -> u32 {
-        let mut n_words = 0;
-        let (mut word, mut run) = (0, Run::default());
-        let mut padded = [0; _];
+    /// The pass over the bytes, 64 at a time; returns how many words there are.
+    fn count_runs(&mut self, text: &[u8]) -> u32 {
+        let (mut n_words, mut run, mut padded) = (0, 0, [0; _]);
         // A block may be empty: what the text ends in ends there.
         for start in (0..=text.len()).step_by(BLOCK_BYTES) {
             let edges = Block::at(text, start, &mut padded).edges();
             n_words += edges.word_starts.count_ones();
-            word = self.words_of(text, start, &edges, word, found);
-            run = self.identifiers_of(text, start, &edges, run, found);
+            let mut starts = edges.run_starts;
+            for end in bits(edges.run_ends) {
+                // Of the runs that have not ended, only the first can start before this end.
+                let first = starts & below(end);
+                if first != 0 {
+                    run = start + first.trailing_zeros() as usize;
+                    starts ^= first;
+                }
+                let end = start + end;
+                let hash = hash_of(text, run, end - run);
+                self.runs.add(hash, 1, Span { start: run as u32, end: end as u32 });
+            }
+            if starts != 0 {
+                run = start + starts.trailing_zeros() as usize;
+            }
         }
         n_words
     }
 
-    /// The words that end in a block; `word` and what is returned: where the last one started.
-    #[inline]
-    fn words_of(
-        &mut self,
-        text: &[u8],
-        start: usize,
-        edges: &Edges,
-        mut word: usize,
-        found: &mut impl FnMut(Field, &[u8], u32),
-    ) -> usize {
-        let mut starts = edges.word_starts;
-        for end in bits(edges.word_ends) {
-            // Of the words that have not ended, only the first can start before this end.
-            let first = starts & below(end);
-            if first != 0 {
-                word = start + first.trailing_zeros() as usize;
-                starts ^= first;
+    /// Counts the words of every different run, and reports the identifiers.
+    fn take_runs_apart(&mut self, text: &[u8], found: &mut impl FnMut(Field, u64, u32)) {
+        let Reader { runs, words, lower, .. } = self;
+        runs.drain(|_, run, count| {
+            let (start, end) = (run.start as usize, run.end as usize);
+            if end - start <= LANE_BYTES {
+                short_run(packed(text, start, end - start), end - start, count, words, found);
+            } else {
+                long_run(&text[start..end], count, lower, words, found);
             }
-            self.word(text, word..start + end, found);
-        }
-        if starts == 0 { word } else { start + starts.trailing_zeros() as usize }
-    }
-
-    /// The identifiers that end in a block; `run` and what is returned: the last run of their characters.
-    #[inline]
-    fn identifiers_of(
-        &mut self,
-        text: &[u8],
-        start: usize,
-        edges: &Edges,
-        mut run: Run,
-        found: &mut impl FnMut(Field, &[u8], u32),
-    ) -> Run {
-        let (mut starts, mut words) = (edges.run_starts, edges.word_starts);
-        for end in bits(edges.run_ends) {
-            let first = starts & below(end);
-            if first != 0 {
-                run = Run { start: start + first.trailing_zeros() as usize, n_words: 0 };
-                starts ^= first;
-            }
-            run.n_words += (words & below(end)).count_ones();
-            words &= !below(end);
-            if run.n_words > 1 {
-                self.identifier(text, run.start..start + end, run.n_words, found);
-            }
-        }
-        if starts != 0 {
-            run = Run { start: start + starts.trailing_zeros() as usize, n_words: 0 };
-        }
-        run.n_words += words.count_ones();
-        run
-    }
-
-    #[inline]
-    fn word(&mut self, text: &[u8], word: Range<usize>, found: &mut impl FnMut(Field, &[u8], u32)) {
-        if word.len() <= PACKED_BYTES {
-            self.words.add(pack(text, word.start, word.len()));
-        } else if word.len() <= MAX_WORD_BYTES {
-            self.lower(&text[word]);
-            tokenize::stem_in_place(&mut self.term);
-            found(Field::Body, &self.term, 1);
-        }
-    }
-
-    /// A run of identifier characters with so many words: the identifier starts at its first non-digit.
-    #[inline]
-    fn identifier(
-        &mut self,
-        text: &[u8],
-        run: Range<usize>,
-        n_words: u32,
-        found: &mut impl FnMut(Field, &[u8], u32),
-    ) {
-        let n_digits = text[run.clone()].iter().take_while(|b| b.is_ascii_digit()).count();
-        // The digits before the identifier are a word of their own, and no part of it.
-        let n_own = n_words - u32::from(n_digits > 0);
-        let length = run.len() - n_digits;
-        if n_own < 2 || length > MAX_WORD_BYTES {
-            return;
-        }
-        let start = run.start + n_digits;
-        if length <= PACKED_BYTES {
-            self.identifiers.add(pack(text, start, length));
-        } else {
-            self.lower(&text[start..run.end]);
-            found(Field::Identifiers, &self.term, 1);
-        }
-    }
-
-    fn lower(&mut self, text: &[u8]) {
-        self.term.clear();
-        self.term.extend(text.iter().map(u8::to_ascii_lowercase));
+        });
     }
 }
 
-/// A run of identifier characters that may go on.
-#[derive(Clone, Copy, Default)]
-struct Run {
-    start: usize,
-    /// Words that started in it so far.
-    n_words: u32,
+/// A run of up to 16 identifier characters.
+#[inline]
+fn short_run(
+    run: u128,
+    length: usize,
+    count: u32,
+    words: &mut Tally<u128>,
+    found: &mut impl FnMut(Field, u64, u32),
+) {
+    let Lane { lower, word_starts, word_ends, digits } = Lane::of(run);
+    let part = |start: usize, end: usize| lower >> (8 * start) & MASKS[end - start];
+    for start in bits(word_starts) {
+        let end = start + 1 + (word_ends >> (start + 1)).trailing_zeros() as usize;
+        let word = part(start, end);
+        words.add(hash_of_packed(word), count, word);
+    }
+    // The digits before an identifier are a word of their own, and no part of it.
+    let n_digits = digits.trailing_ones();
+    if word_starts.count_ones() - n_digits.min(1) > 1 {
+        found(Field::Identifiers, hash_of_packed(part(n_digits as usize, length)), count);
+    }
+}
+
+/// A run of more.
+fn long_run(
+    run: &[u8],
+    count: u32,
+    lower: &mut Vec<u8>,
+    words: &mut Tally<u128>,
+    found: &mut impl FnMut(Field, u64, u32),
+) {
+    lower.clear();
+    lower.extend(run.iter().map(u8::to_ascii_lowercase));
+    let mut n_words = 0;
+    for word in tokenize::words(run) {
+        n_words += 1;
+        if word.len() <= LANE_BYTES {
+            let word = packed(lower, word.start, word.len());
+            words.add(hash_of_packed(word), count, word);
+        } else if word.len() <= MAX_WORD_BYTES {
+            found(Field::Body, hash(&tokenize::stem(&lower[word])), count);
+        }
+    }
+    let n_digits = run.iter().take_while(|b| b.is_ascii_digit()).count();
+    let identifier = &lower[n_digits..];
+    if n_words - n_digits.min(1) > 1 && identifier.len() <= MAX_WORD_BYTES {
+        found(Field::Identifiers, hash(identifier), count);
+    }
 }
 
 /// The bits below number `bit` (under 64).
@@ -172,102 +147,184 @@ fn below(bit: usize) -> u64 {
     (1 << bit) - 1
 }
 
-/// Identifier characters that fit a key.
-const PACKED_BYTES: usize = 16;
+/// The lowest so many bytes of a number.
+const MASKS: [u128; LANE_BYTES + 1] = {
+    let mut masks = [0; LANE_BYTES + 1];
+    let mut bytes = 1;
+    while bytes <= LANE_BYTES {
+        masks[bytes] = u128::MAX >> (8 * (LANE_BYTES - bytes));
+        bytes += 1;
+    }
+    masks
+};
 
-/// Bit 5 of every byte: sets letters lower-case, leaves digits, and makes of `_` 0x7f, which no other character is.
-const BIT_5: u128 = u128::from_le_bytes([0x20; PACKED_BYTES]);
-const ONES: u128 = u128::from_le_bytes([1; PACKED_BYTES]);
-
-/// One to sixteen identifier characters as a number, letter case aside. Never 0.
+/// One to sixteen bytes of a text as a number, the first one lowest.
 #[inline]
-fn pack(text: &[u8], start: usize, length: usize) -> u128 {
-    let bytes = match text.get(start..start + PACKED_BYTES) {
-        Some(bytes) => u128::from_le_bytes(bytes.try_into().unwrap_or_default()),
+fn packed(text: &[u8], start: usize, length: usize) -> u128 {
+    let bytes = match text.get(start..start + LANE_BYTES) {
+        Some(bytes) => bytes.try_into().unwrap_or_default(),
         None => {
-            let mut bytes = [0; PACKED_BYTES];
+            let mut bytes = [0; LANE_BYTES];
             bytes[..length].copy_from_slice(&text[start..start + length]);
-            u128::from_le_bytes(bytes)
+            bytes
         }
     };
-    (bytes | BIT_5) & (u128::MAX >> (8 * (PACKED_BYTES - length)))
+    u128::from_le_bytes(bytes) & MASKS[length]
 }
 
-fn unpack(key: u128, term: &mut Vec<u8>) {
-    // Only the packed underscore carries into the top bit of its byte; bit 5 of that byte is what is too much.
-    let underscores = (key + ONES) & (ONES << 7);
-    let bytes = (key ^ underscores >> 2).to_le_bytes();
-    term.clear();
-    term.extend_from_slice(&bytes[..PACKED_BYTES - key.leading_zeros() as usize / 8]);
+/// What a term is known by.
+#[must_use]
+pub fn hash(term: &[u8]) -> u64 {
+    hash_of(term, 0, term.len())
 }
 
-/// Counts of packed words: a table with open addressing, emptied after every document.
-struct Tally {
-    /// Key and count; a key of 0 is an empty slot.
-    slots: Vec<(u128, u32)>,
+#[inline]
+fn hash_of(text: &[u8], start: usize, length: usize) -> u64 {
+    match length {
+        0..=LANE_BYTES => hash_of_packed(packed(text, start, length)),
+        _ => hash_of_long(&text[start..start + length]),
+    }
+}
+
+/// Odd constants with about as many ones as zeros: the fractional bits of √2, √3 and √5.
+const K: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
+
+/// Folded multiplication, as wyhash has it: every bit counts in every bit.
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[inline]
+fn hash_of_packed(bytes: u128) -> u64 {
+    fold(bytes as u64 ^ K[0], (bytes >> 64) as u64 ^ K[1])
+}
+
+/// Of more than eight bytes.
+fn hash_of_long(bytes: &[u8]) -> u64 {
+    let (words, _) = bytes.as_chunks::<8>();
+    let state = words.iter().fold(bytes.len() as u64 ^ K[2], |state, word| {
+        fold(state ^ u64::from_le_bytes(*word), K[1])
+    });
+    // The last eight bytes, some of them for the second time.
+    let last = bytes.last_chunk().copied().unwrap_or_default();
+    fold(state ^ u64::from_le_bytes(last), K[2])
+}
+
+/// Stems of words seen lately, by hash: most words are the same few thousand in every file of a project.
+struct Stems {
+    /// Hash of a word, and of its stem.
+    slots: Vec<(u64, u64)>,
+}
+
+/// 256 kB: what fits the second cache beside the text.
+const STEM_SLOTS: usize = 1 << 14;
+
+impl Default for Stems {
+    fn default() -> Stems {
+        Stems { slots: vec![(0, 0); STEM_SLOTS] }
+    }
+}
+
+impl Stems {
+    /// The hash of a word's stem.
+    #[inline]
+    fn of(&mut self, hash: u64, word: u128) -> u64 {
+        // The tally has used the lowest bits.
+        let slot = &mut self.slots[(hash >> 32) as usize % STEM_SLOTS];
+        if slot.0 != hash {
+            *slot = (hash, hash_of_stem(word));
+        }
+        slot.1
+    }
+}
+
+fn hash_of_stem(word: u128) -> u64 {
+    let length = LANE_BYTES - word.leading_zeros() as usize / 8;
+    hash(&tokenize::stem(&word.to_le_bytes()[..length]))
+}
+
+/// Counts of what has a hash: a table with open addressing, emptied after every document.
+struct Tally<T> {
+    /// The upper bits of a hash and a count, see [`COUNT_BITS`]; 0 for an empty slot.
+    slots: Vec<u64>,
     /// How many of them serve this document, a power of two: few fit the cache better.
     n_slots: usize,
-    used: Vec<u32>,
+    seen: Vec<Seen<T>>,
 }
 
-/// Room for the different words of an ordinary file; grows with larger ones.
-const FIRST_SLOTS: usize = 1 << 10;
+struct Seen<T> {
+    hash: u64,
+    place: u32,
+    what: T,
+}
 
-impl Default for Tally {
-    fn default() -> Tally {
-        Tally { slots: vec![(0, 0); FIRST_SLOTS], n_slots: FIRST_SLOTS, used: Vec::new() }
+/// Half of the first cache. Room for the different runs of an ordinary file at a quarter full: where slots
+/// are taken, the processor guesses wrong.
+const FIRST_SLOTS: usize = 1 << 12;
+
+/// Slots for each key in use, at least.
+const SLOTS_PER_KEY: usize = 4;
+
+/// A text has fewer words than this many bits can count. The other 40 bits of the slot and the 12 or more that chose it tell
+/// the few thousand keys of a document apart.
+const COUNT_BITS: u32 = 24;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+
+impl<T> Default for Tally<T> {
+    fn default() -> Tally<T> {
+        Tally { slots: vec![0; FIRST_SLOTS], n_slots: FIRST_SLOTS, seen: Vec::new() }
     }
 }
 
-impl Tally {
+impl<T> Tally<T> {
     #[inline]
-    fn add(&mut self, key: u128) {
-        let at = self.place(key);
-        let slot = &mut self.slots[at];
-        slot.1 += 1;
-        if slot.0 == 0 {
-            slot.0 = key;
-            self.used.push(at as u32);
-            if self.used.len() * 2 > self.n_slots {
-                self.grow();
-            }
-        }
-    }
-
-    /// Where a key is, or would be.
-    #[inline]
-    fn place(&self, key: u128) -> usize {
-        // Folded multiplication: every character counts in the lowest bits. The numbers are the fractional bits of √2
-        // and √3.
-        let (low, high) =
-            (key as u64 ^ 0x6A09_E667_F3BC_C909, (key >> 64) as u64 ^ 0xBB67_AE85_84CA_A73B);
-        let product = u128::from(low) * u128::from(high);
+    fn add(&mut self, hash: u64, count: u32, what: T) {
         let mask = self.n_slots - 1;
-        let mut at = (product as u64 ^ (product >> 64) as u64) as usize & mask;
-        while self.slots[at].0 != 0 && self.slots[at].0 != key {
-            at = (at + 1) & mask;
+        let mut place = hash as usize & mask;
+        loop {
+            let slot = &mut self.slots[place];
+            if *slot == 0 {
+                *slot = hash & !COUNT_MASK | u64::from(count);
+                self.seen.push(Seen { hash, place: place as u32, what });
+                if self.seen.len() * SLOTS_PER_KEY > self.n_slots {
+                    self.grow();
+                }
+                return;
+            }
+            if (*slot ^ hash) & !COUNT_MASK == 0 {
+                *slot += u64::from(count);
+                return;
+            }
+            place = (place + 1) & mask;
         }
-        at
     }
 
+    #[cold]
     fn grow(&mut self) {
         let slots = &mut self.slots;
-        let all: Vec<_> =
-            self.used.drain(..).map(|at| std::mem::take(&mut slots[at as usize])).collect();
+        let seen = self.seen.iter();
+        let all: Vec<u64> =
+            seen.map(|seen| std::mem::take(&mut slots[seen.place as usize])).collect();
         self.n_slots *= 4;
-        slots.resize(slots.len().max(self.n_slots), (0, 0));
-        for (key, count) in all {
-            let at = self.place(key);
-            self.slots[at] = (key, count);
-            self.used.push(at as u32);
+        slots.resize(slots.len().max(self.n_slots), 0);
+        for (seen, slot) in self.seen.iter_mut().zip(all) {
+            let mut place = seen.hash as usize & (self.n_slots - 1);
+            while slots[place] != 0 {
+                place = (place + 1) & (self.n_slots - 1);
+            }
+            slots[place] = slot;
+            seen.place = place as u32;
         }
     }
 
-    /// Hands out every key with its count, and leaves the table empty.
-    fn drain(&mut self, mut found: impl FnMut(u128, u32)) {
-        for at in self.used.drain(..) {
-            let (key, count) = std::mem::take(&mut self.slots[at as usize]);
-            found(key, count);
+    /// Hands out every key with its hash and count, and leaves the table empty.
+    #[inline]
+    fn drain(&mut self, mut found: impl FnMut(u64, T, u32)) {
+        for Seen { hash, place, what } in self.seen.drain(..) {
+            let slot = std::mem::take(&mut self.slots[place as usize]);
+            found(hash, what, (slot & COUNT_MASK) as u32);
         }
         self.n_slots = FIRST_SLOTS;
     }
@@ -300,13 +357,13 @@ mod tests {
         if counts.kind == Kind::Binary {
             return;
         }
-        let mut all: BTreeMap<(u8, Vec<u8>), u32> = BTreeMap::new();
+        let mut all: BTreeMap<(u8, u64), u32> = BTreeMap::new();
         let length = Reader::default().every_term(text.as_bytes(), |field, term, count| {
-            *all.entry((field as u8, term.to_vec())).or_default() += count;
+            *all.entry((field as u8, term)).or_default() += count;
         });
         assert_eq!(length, counts.length, "{text:?}");
         let of = |field: Field, term: &[u8]| {
-            all.get(&(field as u8, term.to_vec())).copied().unwrap_or_default()
+            all.get(&(field as u8, hash(term))).copied().unwrap_or_default()
         };
         let matched = |list: &[(u32, u32)], k: usize| {
             list.iter().find(|(term, _)| *term as usize == k).map_or(0, |(_, count)| *count)

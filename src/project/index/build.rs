@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::format::{HEADER_BYTES, Header, N_FIELDS, Paths, Section, hash};
-use super::postings::{self, Reader, Terms, Written};
-use super::runs::{self, Gathering, Run, Source};
+use super::gathering::{self, Gathering, Old};
+use super::postings::{self, Terms, Written};
 use super::stamp::{self, Moment, UNSURE};
 use super::store::{self, Lock, Opened, Place};
 use super::tables::{Content, File, Past, Tables, Watch};
@@ -15,11 +15,13 @@ use super::tree::Tree;
 use super::watch::{self, is_same};
 use super::{Error, Task, past};
 use crate::core::corpus::{self, Kind};
-use crate::core::terms::{self, FIELDS};
+use crate::core::terms::{self, Reader};
 use crate::project::files::{self, full_path};
 use crate::project::root::Root;
 use crate::project::scan::{self, Reading};
 use crate::project::{Warning, git};
+
+const _: () = assert!(scan::MAX_FILE_BYTES <= terms::MAX_TEXT_BYTES);
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,18 +69,17 @@ fn build_from(
     let moment = Moment::now();
     let watch = watch::begin(root, moment).ok_or(Error::Unsuitable)?;
     let known = old.and_then(|old| known_past(&old.tables, &watch));
-    let (mut tables, runs, taken, past) = std::thread::scope(|scope| {
+    let (mut tables, read) = std::thread::scope(|scope| {
         // On a small project git needs longer for its log than we for all the rest.
         let past = scope.spawn(|| read_past(root, task, known));
-        let (tables, taken) = look(root, task, moment, watch, old.map(|old| &old.tables))?;
-        let (tables, runs) = read_files(root, task, tables, &taken);
-        Ok::<_, Error>((tables, runs, taken, past.join().ok().flatten()))
+        let (mut tables, read) = look(root, task, moment, watch, old.map(|old| &old.tables))?;
+        tables.past = past.join().ok().flatten();
+        Ok::<_, Error>((tables, read))
     })?;
     if !moment.is_true() {
         return Err(io::Error::other("the clock was set back meanwhile").into());
     }
-    tables.past = past;
-    let n_read = taken.iter().filter(|from| from.is_none()).count();
+    let n_read = read.taken.iter().filter(|from| from.is_none()).count();
     let report = Report { n_files: tables.files.len(), n_read, is_written: true };
     if let Some(old) = old {
         tables.n_terms = old.tables.n_terms;
@@ -88,56 +89,60 @@ fn build_from(
         }
         tables.seconds = moment.seconds();
     }
-    write(place, lock, tables, &runs, old, &taken)?;
+    write(place, lock, tables, read, old)?;
     Ok(report)
 }
 
-/// The tables as far as they are known without reading, and for each file its place in the old ones if it can be
-/// taken over from there.
+/// The tables but for the past, and what the files hold.
 fn look(
     root: &Root,
     task: &Task<'_>,
     moment: Moment,
     mut watch: Watch,
     old: Option<&Tables>,
-) -> Result<(Tables, Vec<Option<usize>>), Error> {
+) -> Result<(Tables, Read), Error> {
     let tree = match &root.git_top {
         Some(_) => Some(Tree::ask(root).ok_or(Error::Unsuitable)?),
         None => None,
     };
     // What changes from the moment on is found out by its stamp, so that the order of the two does not matter.
-    let list = std::thread::scope(|scope| {
+    let (paths, is_complete, mut read) = std::thread::scope(|scope| {
         scope.spawn(|| watch::walk(root, tree.as_ref(), moment, &mut watch));
-        match &tree {
-            Some(tree) => Ok(files::listed(root, task.extensions, tree.all())),
-            None => files::list(root, task.extensions).map_err(|_| Error::Unsuitable),
-        }
+        let (paths, is_complete) = list(root, task, tree.as_ref())?;
+        let read = read_files(root, task, moment, &paths, old);
+        Ok::<_, Error>((paths, is_complete, read))
     })?;
+    watch.is_kept &= is_complete;
+    let tracked: HashSet<&[u8]> = tree.iter().flat_map(Tree::tracked).collect();
+    let mut files = std::mem::take(&mut read.files);
+    for (file, path) in files.iter_mut().zip(paths.iter()) {
+        file.is_tracked = tracked.contains(path);
+    }
+    let root = root.path.as_os_str().as_bytes().to_vec();
+    let seconds = moment.seconds();
+    Ok((Tables { root, seconds, paths, files, watch, ..Tables::default() }, read))
+}
+
+/// The paths of the files, and whether they are all that can be ranked.
+fn list(root: &Root, task: &Task<'_>, tree: Option<&Tree>) -> Result<(Paths, bool), Error> {
+    let list = match tree {
+        Some(tree) => files::listed(root, task.extensions, tree.all()),
+        None => files::list(root, task.extensions).map_err(|_| Error::Unsuitable)?,
+    };
     let cannot = |w: &Warning| matches!(w, Warning::NoGitProgram | Warning::TooManyFiles(_));
     if list.warnings.iter().any(cannot) {
         return Err(Error::Unsuitable);
     }
-    watch.is_kept &= !list.warnings.iter().any(|w| matches!(w, Warning::Unreadable(_)));
-    let tracked: HashSet<&[u8]> = tree.iter().flat_map(Tree::tracked).collect();
-    let paths = Paths::of(list.paths.iter().map(Vec::as_slice));
-    let mut files = Vec::with_capacity(paths.len());
-    let mut taken = Vec::with_capacity(paths.len());
-    for path in paths.iter() {
-        let stamp = stamp::keep(&full_path(&root.path, path), moment);
-        let from =
-            old.and_then(|old| old.paths.find(path).filter(|&at| can_take(old.files[at], stamp)));
-        let file = old.zip(from).map(|(old, at)| old.files[at]);
-        let unknown = File { stamp, length: 0, content: Content::Unknown, is_tracked: false };
-        files.push(File { is_tracked: tracked.contains(path), ..file.unwrap_or(unknown) });
-        taken.push(from);
-    }
-    let root = root.path.as_os_str().as_bytes().to_vec();
-    let seconds = moment.seconds();
-    Ok((Tables { root, seconds, paths, files, watch, ..Tables::default() }, taken))
+    let is_complete = !list.warnings.iter().any(|w| matches!(w, Warning::Unreadable(_)));
+    Ok((Paths::of(list.paths.iter().map(Vec::as_slice)), is_complete))
 }
 
-fn can_take(old: File, stamp: u64) -> bool {
-    stamp != UNSURE && stamp == old.stamp && old.content != Content::Unknown
+/// A file of the old tables and its place there, if it is as it was.
+fn take(old: &Tables, path: &[u8], stamp: u64) -> Option<(usize, File)> {
+    let at = old.paths.find(path)?;
+    let file = old.files[at];
+    let is_same = stamp != UNSURE && stamp == file.stamp && file.content != Content::Unknown;
+    is_same.then_some((at, file))
 }
 
 /// The old past, if git's settings are still the same.
@@ -151,72 +156,87 @@ fn read_past(root: &Root, task: &Task<'_>, known: Option<&Past>) -> Option<Past>
     past::read(root, &head, known, task.extensions)
 }
 
-/// What one thread read.
-struct Share {
-    files: Vec<(usize, Content, u32)>,
-    runs: [Vec<Run>; N_FIELDS],
+/// What was read, and what was not.
+struct Read {
+    files: Vec<File>,
+    /// For each file its place in the old tables, if it is taken over from there.
+    taken: Vec<Option<usize>>,
+    /// The postings of the others: what each thread has of each field.
+    gathered: [Vec<Gathering>; N_FIELDS],
 }
 
-/// Reads every file that is not taken over.
+/// What one thread read.
+#[derive(Default)]
+struct Share {
+    /// By place in the list of paths.
+    files: Vec<(usize, File, Option<usize>)>,
+    fields: [Gathering; N_FIELDS],
+}
+
+/// Reads every file that cannot be taken over.
 fn read_files(
     root: &Root,
     task: &Task<'_>,
-    mut tables: Tables,
-    taken: &[Option<usize>],
-) -> (Tables, [Vec<Run>; N_FIELDS]) {
-    let to_read: Vec<usize> = (0..taken.len()).filter(|&k| taken[k].is_none()).collect();
+    moment: Moment,
+    paths: &Paths,
+    old: Option<&Tables>,
+) -> Read {
     let cursor = AtomicUsize::new(0);
-    let work = || read_share(root, task, &tables.paths, &to_read, &cursor);
-    let shares = match scan::threads(to_read.len()) {
+    let work = || read_share(root, task, moment, paths, old, &cursor);
+    let shares = match scan::threads(paths.len()) {
         1 => vec![work()],
         n => std::thread::scope(|scope| {
             let threads: Vec<_> = (0..n).map(|_| scope.spawn(work)).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
         }),
     };
-    let mut runs: [Vec<Run>; N_FIELDS] = Default::default();
+    let n = paths.len();
+    let (files, gathered) = (vec![File::UNKNOWN; n], Default::default());
+    let mut read = Read { files, taken: vec![None; n], gathered };
     for share in shares {
-        for (k, content, length) in share.files {
-            tables.files[k].content = content;
-            tables.files[k].length = length;
+        for (k, file, from) in share.files {
+            (read.files[k], read.taken[k]) = (file, from);
         }
-        for (runs, own) in runs.iter_mut().zip(share.runs) {
-            runs.extend(own);
+        for (gathered, own) in read.gathered.iter_mut().zip(share.fields) {
+            gathered.push(own);
         }
     }
-    (tables, runs)
+    read
 }
 
 fn read_share(
     root: &Root,
     task: &Task<'_>,
+    moment: Moment,
     paths: &Paths,
-    to_read: &[usize],
+    old: Option<&Tables>,
     cursor: &AtomicUsize,
 ) -> Share {
-    let (mut files, mut fields) = (Vec::new(), <[Gathering; N_FIELDS]>::default());
-    let mut reader = terms::Reader::default();
-    let mut text = Vec::new();
+    let (mut share, mut reader, mut text) = (Share::default(), Reader::default(), Vec::new());
     loop {
         let start = cursor.fetch_add(scan::STRIDE, Ordering::Relaxed);
-        if start >= to_read.len() {
-            return Share { files, runs: fields.map(Gathering::finish) };
+        if start >= paths.len() {
+            return share;
         }
-        for &k in to_read.iter().skip(start).take(scan::STRIDE) {
-            let mut length = 0;
-            let content = match scan::read(&root.path, paths.get(k), task.max_file_bytes, &mut text)
-            {
+        for k in start..paths.len().min(start + scan::STRIDE) {
+            let path = paths.get(k);
+            let stamp = stamp::keep(&full_path(&root.path, path), moment);
+            if let Some((from, file)) = old.and_then(|old| take(old, path, stamp)) {
+                share.files.push((k, file, Some(from)));
+                continue;
+            }
+            let content = match scan::read(&root.path, path, task.max_file_bytes, &mut text) {
                 Reading::Read => Content::Text(corpus::kind(&text)),
                 Reading::TooLarge => Content::TooLarge,
                 Reading::NotAFile | Reading::Unreadable => Content::Unknown,
             };
+            let mut length = 0;
             if matches!(content, Content::Text(kind) if kind != Kind::Binary) {
                 length = reader.every_term(&text, |field, term, count| {
-                    fields[field as usize].add(hash(0, term), k as u32, count);
+                    share.fields[field as usize].add(term, k as u32, count);
                 });
-                fields.iter_mut().for_each(Gathering::end_file);
             }
-            files.push((k, content, length));
+            share.files.push((k, File { stamp, length, content, ..File::UNKNOWN }, None));
         }
     }
 }
@@ -226,22 +246,23 @@ fn write(
     place: &Place,
     lock: &Lock,
     mut tables: Tables,
-    runs: &[Vec<Run>; N_FIELDS],
+    read: Read,
     old: Option<&Opened>,
-    taken: &[Option<usize>],
 ) -> Result<(), Error> {
-    let places = old.map_or_else(Vec::new, |old| new_places(old.tables.paths.len(), taken));
-    let fields = FIELDS.map(|field| field as usize);
+    let places = old.map_or_else(Vec::new, |old| new_places(old.tables.paths.len(), &read.taken));
     let sections: Vec<_> = std::thread::scope(|scope| {
-        let merge = |field: usize| section(&runs[field], old, field, &places);
-        let threads = fields.map(|field| scope.spawn(move || merge(field)));
+        let places = &places;
+        let section = |(field, gathered)| move || section(gathered, old, field, places);
+        let threads = read.gathered.into_iter().enumerate().map(|own| scope.spawn(section(own)));
+        // All are started before the first is waited for.
+        let threads: Vec<_> = threads.collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Unsuitable))).collect()
     });
     let (draft, mut out) = store::draft(place, lock)?;
     let mut header = Header { key: place.key, ..Header::default() };
     out.write_all(&header.to_bytes())?;
     let mut at = HEADER_BYTES as u64;
-    for (field, section) in fields.into_iter().zip(sections) {
+    for (field, section) in sections.into_iter().enumerate() {
         let (Written { buckets, directory, bits }, n_terms) = section?;
         tables.n_terms[field] = n_terms;
         out.write_all(&buckets)?;
@@ -263,20 +284,19 @@ fn write(
 
 /// One field's postings, of the files read now and of those taken over; also how many terms there are.
 fn section(
-    runs: &[Run],
+    gathered: Vec<Gathering>,
     old: Option<&Opened>,
     field: usize,
     places: &[Option<u32>],
 ) -> Result<(Written, u64), Error> {
-    let mut sources: Vec<Source<'_>> = runs.iter().map(Source::run).collect();
-    let mut bits = postings::bits_for(runs::n_terms(runs));
-    if let Some(old) = old {
-        let section = old.header.sections[field];
-        bits = section.bits;
-        let reader = Reader::new(&old.file, section).ok_or(io::ErrorKind::InvalidData)?;
-        sources.push(Source::old(Terms::new(reader), places));
-    }
-    Ok(runs::merge(sources, bits)?)
+    let Some(old) = old else {
+        let bits = postings::bits_for(gathering::n_terms(&gathered));
+        return Ok(gathering::section(gathered, None, bits)?);
+    };
+    let section = old.header.sections[field];
+    let reader = postings::Reader::new(&old.file, section).ok_or(io::ErrorKind::InvalidData)?;
+    let old = Old::new(Terms::new(reader), places, section.bits)?;
+    Ok(gathering::section(gathered, Some(old), section.bits)?)
 }
 
 /// For every file of the old tables its place in the new ones.

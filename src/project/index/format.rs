@@ -5,7 +5,7 @@
 use crate::core::terms::FIELDS;
 
 /// Changes whenever the layout or the meaning of a byte does.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Fields that have postings.
 pub(super) const N_FIELDS: usize = FIELDS.len();

@@ -3,7 +3,6 @@
 //! Gives the same corpus, history and warnings as `scan` and `history`, or nothing at all.
 
 use super::Survey;
-use super::format::hash;
 use super::listing::{self, Listing};
 use super::postings::{List, Reader};
 use super::stamp::{self, UNSURE};
@@ -58,15 +57,15 @@ impl Fields {
         let body = Reader::new(&index.file, body)?;
         let identifiers = Reader::new(&index.file, identifiers)?;
         let terms = |reader: &Reader<'_>| -> Option<Vec<List>> {
-            query.terms.iter().map(|term| reader.find(hash(0, &term.stem))).collect()
+            query.terms.iter().map(|term| reader.find(terms::hash(&term.stem))).collect()
         };
         let mut suspects = List::new();
         for identifier in query.identifiers.iter().filter(|identifier| !identifier.is_joined) {
             if let Some(stem) = terms::only_word(&identifier.name) {
-                suspects.extend(body.find(hash(0, &stem))?);
+                suspects.extend(body.find(terms::hash(&stem))?);
             }
         }
-        let find = |identifier: &Identifier| identifiers.find(hash(0, &identifier.name));
+        let find = |identifier: &Identifier| identifiers.find(terms::hash(&identifier.name));
         let whole: Option<_> = query.identifiers.iter().map(find).collect();
         Some(Fields { body: terms(&body)?, identifiers: whole?, suspects })
     }

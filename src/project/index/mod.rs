@@ -6,11 +6,11 @@
 
 mod build;
 mod format;
+mod gathering;
 mod listing;
 mod lookup;
 mod past;
 mod postings;
-mod runs;
 mod stamp;
 mod store;
 mod tables;

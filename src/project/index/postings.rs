@@ -22,6 +22,9 @@ const MAX_TERMS_PER_BUCKET: u64 = 4 * TERMS_PER_BUCKET;
 /// A directory entry: first byte of the bucket, counted from the section's (u64), and checksum (u32).
 const ENTRY_BYTES: usize = 12;
 
+/// Bits of a hash that are kept.
+pub(super) const HASH_BITS: u32 = 48;
+
 /// Bits of a hash that are looked at, beyond those of the bucket.
 const REMAINDER_BITS: u64 = 32;
 
@@ -38,7 +41,13 @@ pub(super) fn bits_for(n_terms: u64) -> u64 {
 
 /// The part of a hash that tells terms apart.
 pub(super) fn key(hash: u64, bits: u64) -> u64 {
-    hash >> (64 - bits - REMAINDER_BITS)
+    const KEPT: u64 = u64::MAX << (u64::BITS - HASH_BITS);
+    (hash & KEPT) >> (64 - bits - REMAINDER_BITS)
+}
+
+/// A hash that has this key.
+pub(super) fn hash_of(key: u64, bits: u64) -> u64 {
+    key << (64 - bits - REMAINDER_BITS)
 }
 
 /// Appends a list.
@@ -106,13 +115,6 @@ impl Writer {
         let before = self.lists.len();
         put_list(&mut self.lists, list);
         put_number(&mut self.lengths, (self.lists.len() - before) as u64);
-    }
-
-    /// [`Writer::push`] of what [`put_list`] made.
-    pub(super) fn push_packed(&mut self, key: u64, packed: &[u8]) {
-        self.enter(key);
-        self.lists.extend_from_slice(packed);
-        put_number(&mut self.lengths, packed.len() as u64);
     }
 
     fn enter(&mut self, key: u64) {

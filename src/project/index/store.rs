@@ -68,7 +68,7 @@ fn words_version() -> u64 {
     let mut version = 0;
     let length =
         terms::Reader::default().every_term(TEXT.as_bytes(), |field: Field, term, count| {
-            version = hash(version ^ field as u64 ^ u64::from(count) << 8, term);
+            version = hash(version ^ field as u64 ^ u64::from(count) << 8, &term.to_le_bytes());
         });
     hash(version, &length.to_le_bytes())
 }

@@ -3,6 +3,7 @@
 //! Plain data to bytes and back; `None` for bytes that are not ours.
 
 use super::format::{Bytes, N_FIELDS, Paths, put_bytes, put_number, put_u64};
+use super::stamp::UNSURE;
 use crate::core::corpus::Kind;
 
 /// Everything but the postings.
@@ -110,6 +111,10 @@ impl Stamped {
 const TRACKED: u8 = 0x80;
 
 impl File {
+    /// One that nobody has looked at.
+    pub(super) const UNKNOWN: File =
+        File { stamp: UNSURE, length: 0, content: Content::Unknown, is_tracked: false };
+
     fn put(self, out: &mut Vec<u8>) {
         let content = match self.content {
             Content::Text(Kind::Source) => 0,
