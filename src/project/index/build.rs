@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::format::{HEADER_BYTES, Header, N_FIELDS, Paths, Section, hash};
-use super::gathering::{self, Gathering, Old};
-use super::postings::{self, Terms, Written};
+use super::gathering::{self, Gathering, Old, Unit};
+use super::postings::{self, Written};
 use super::stamp::{self, Moment, UNSURE};
 use super::store::{self, Lock, Opened, Place};
 use super::tables::{Content, File, Past, Tables, Watch};
@@ -20,6 +20,7 @@ use crate::project::files::{self, full_path};
 use crate::project::root::Root;
 use crate::project::scan::{self, Reading};
 use crate::project::{Warning, git};
+use crate::threads;
 
 const _: () = assert!(scan::MAX_FILE_BYTES <= terms::MAX_TEXT_BYTES);
 
@@ -250,26 +251,21 @@ fn write(
     old: Option<&Opened>,
 ) -> Result<(), Error> {
     let places = old.map_or_else(Vec::new, |old| new_places(old.tables.paths.len(), &read.taken));
-    let sections: Vec<_> = std::thread::scope(|scope| {
-        let places = &places;
-        let section = |(field, gathered)| move || section(gathered, old, field, places);
-        let threads = read.gathered.into_iter().enumerate().map(|own| scope.spawn(section(own)));
-        // All are started before the first is waited for.
-        let threads: Vec<_> = threads.collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Unsuitable))).collect()
-    });
     let (draft, mut out) = store::draft(place, lock)?;
     let mut header = Header { key: place.key, ..Header::default() };
     out.write_all(&header.to_bytes())?;
     let mut at = HEADER_BYTES as u64;
-    for (field, section) in sections.into_iter().enumerate() {
-        let (Written { buckets, directory, bits }, n_terms) = section?;
-        tables.n_terms[field] = n_terms;
-        out.write_all(&buckets)?;
+    for (field, gathered) in read.gathered.into_iter().enumerate() {
+        let old = old.map(|old| (old, places.as_slice()));
+        let (bits, buckets) = section(&gathered, old, field)?;
+        let directory = postings::directory(&buckets);
+        buckets.iter().try_for_each(|written| out.write_all(&written.bytes))?;
         out.write_all(&directory)?;
-        let end = at + buckets.len() as u64;
-        header.sections[field] = Section { start: at, directory: end, bits };
-        at = end + directory.len() as u64;
+        let n_bytes: usize = buckets.iter().map(|written| written.bytes.len()).sum();
+        let section = Section { start: at, directory: at + n_bytes as u64, bits };
+        at = section.directory + directory.len() as u64;
+        header.sections[field] = section;
+        tables.n_terms[field] = buckets.iter().map(|written| written.n_terms).sum();
     }
     let bytes = tables.to_bytes();
     header.tables = at;
@@ -282,21 +278,26 @@ fn write(
     Ok(draft.finish(place)?)
 }
 
-/// One field's postings, of the files read now and of those taken over; also how many terms there are.
+/// One field's postings, of the files read now and of those taken over, in 2^bits buckets.
 fn section(
-    gathered: Vec<Gathering>,
-    old: Option<&Opened>,
+    gathered: &[Gathering],
+    old: Option<(&Opened, &[Option<u32>])>,
     field: usize,
-    places: &[Option<u32>],
-) -> Result<(Written, u64), Error> {
-    let Some(old) = old else {
-        let bits = postings::bits_for(gathering::n_terms(&gathered));
-        return Ok(gathering::section(gathered, None, bits)?);
+) -> Result<(u64, Vec<Written>), Error> {
+    let corrupt = || Error::from(io::ErrorKind::InvalidData);
+    let (bits, old) = match old {
+        None => (postings::bits_for(gathering::n_terms(gathered)), None),
+        Some((old, places)) => {
+            let section = old.header.sections[field];
+            let reader = postings::Reader::new(&old.file, section).ok_or_else(corrupt)?;
+            (section.bits, Some(Old { reader, places }))
+        }
     };
-    let section = old.header.sections[field];
-    let reader = postings::Reader::new(&old.file, section).ok_or(io::ErrorKind::InvalidData)?;
-    let old = Old::new(Terms::new(reader), places, section.bits)?;
-    Ok(gathering::section(gathered, Some(old), section.bits)?)
+    let units: Vec<Unit> = Unit::all(bits).collect();
+    let bytes = |unit: &Unit| gathered.iter().map(|own| own.bytes(*unit)).sum();
+    let work = |unit: &Unit| gathering::buckets(gathered, old.as_ref(), *unit);
+    let buckets: Result<_, _> = threads::map(&units, bytes, work).into_iter().collect();
+    Ok((bits, buckets.map_err(|_| corrupt())?))
 }
 
 /// For every file of the old tables its place in the new ones.

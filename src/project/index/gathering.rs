@@ -2,9 +2,9 @@
 //!
 //! A part fits the cache when it is sorted, and parts come in the order of the section: nothing is merged.
 
-use std::io;
+use std::ops::Range;
 
-use super::postings::{self, List, Terms, Writer, Written};
+use super::postings::{self, Corrupt, List, Reader, Terms, Writer, Written};
 use crate::project::files::MAX_FILES;
 
 /// A term's hash less the bits of its part, the file, and how often it occurs there: one number, to be sorted as it is.
@@ -25,14 +25,38 @@ const TERM_SHIFT: u32 = FILE_BITS + COUNT_BITS;
 /// Highest count of a posting; more is several postings.
 const MAX_COUNT: u32 = (1 << COUNT_BITS) - 1;
 
+/// Postings of one part, in pieces: what is there is not copied when there is more.
+#[derive(Default, Clone)]
+struct Part {
+    full: Vec<Vec<Posting>>,
+    last: Vec<Posting>,
+}
+
+/// Postings of a piece: a page's worth, so that 512 half-empty ones a thread are 1 MB.
+const PIECE: usize = 512;
+
+impl Part {
+    #[inline]
+    fn push(&mut self, posting: Posting) {
+        if self.last.len() == PIECE {
+            self.full.push(std::mem::replace(&mut self.last, Vec::with_capacity(PIECE)));
+        }
+        self.last.push(posting);
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &Vec<Posting>> {
+        self.full.iter().chain([&self.last])
+    }
+}
+
 /// Gathers the postings of one field in one thread.
 pub(super) struct Gathering {
-    parts: Vec<Vec<Posting>>,
+    parts: Vec<Part>,
 }
 
 impl Default for Gathering {
     fn default() -> Gathering {
-        Gathering { parts: vec![Vec::new(); N_PARTS] }
+        Gathering { parts: vec![Part::default(); N_PARTS] }
     }
 }
 
@@ -41,18 +65,25 @@ impl Gathering {
     #[inline]
     pub(super) fn add(&mut self, hash: u64, file: u32, count: u32) {
         let part = &mut self.parts[(hash >> (u64::BITS - PART_BITS)) as usize];
-        push(part, hash, file, count);
+        postings_of(hash, file, count, |posting| part.push(posting));
+    }
+
+    /// Bytes of the postings of a unit.
+    pub(super) fn bytes(&self, unit: Unit) -> usize {
+        let pieces = self.parts[unit.parts()].iter().flat_map(Part::pieces);
+        pieces.map(|piece| size_of_val(piece.as_slice())).sum()
     }
 }
 
+/// What is gathered of a term of a file.
 #[inline]
-fn push(part: &mut Vec<Posting>, hash: u64, file: u32, mut count: u32) {
+fn postings_of(hash: u64, file: u32, mut count: u32, mut found: impl FnMut(Posting)) {
     let posting = hash_bits(hash) | u64::from(file) << COUNT_BITS;
     while count > MAX_COUNT {
-        part.push(posting | u64::from(MAX_COUNT));
+        found(posting | u64::from(MAX_COUNT));
         count -= MAX_COUNT;
     }
-    part.push(posting | u64::from(count));
+    found(posting | u64::from(count));
 }
 
 /// What a posting has of a hash.
@@ -68,95 +99,92 @@ fn hash(part: usize, posting: Posting) -> u64 {
 
 /// About how many different terms there are. Hashes are spread evenly: one part stands for all.
 pub(super) fn n_terms(gathered: &[Gathering]) -> u64 {
-    let first = gathered.iter().flat_map(|own| &own.parts[0]);
+    let first = gathered.iter().flat_map(|own| own.parts[0].pieces()).flatten();
     let mut terms: Vec<u64> = first.map(|&posting| hash(0, posting)).collect();
     terms.sort_unstable();
     terms.dedup();
     (terms.len() * N_PARTS) as u64
 }
 
+/// Buckets of a section that are made together: those of a part, or one bucket and the parts in it.
+#[derive(Clone, Copy)]
+pub(super) struct Unit {
+    bits: u64,
+    at: u64,
+}
+
+impl Unit {
+    /// Of a section with 2^`bits` buckets, in order.
+    pub(super) fn all(bits: u64) -> impl Iterator<Item = Unit> {
+        (0..1 << bits.min(PART_BITS.into())).map(move |at| Unit { bits, at })
+    }
+
+    /// Its share of 2^`bits` things.
+    fn share(self, bits: u64) -> Range<u64> {
+        let each = bits - self.bits.min(PART_BITS.into());
+        self.at << each..(self.at + 1) << each
+    }
+
+    fn buckets(self) -> Range<u64> {
+        self.share(self.bits)
+    }
+
+    fn parts(self) -> Range<usize> {
+        let parts = self.share(PART_BITS.into());
+        parts.start as usize..parts.end as usize
+    }
+}
+
 /// The section of the index that is being renewed.
 pub(super) struct Old<'o> {
-    terms: Terms<'o>,
+    pub(super) reader: Reader<'o>,
     /// The new place of each file, `None` for those that are left out.
-    places: &'o [Option<u32>],
-    bits: u64,
-    /// The term it is at, and its postings.
-    key: Option<u64>,
-    list: List,
+    pub(super) places: &'o [Option<u32>],
 }
 
-impl<'o> Old<'o> {
-    /// # Errors
-    /// `InvalidData` when it is not what was written, here and in [`section`].
-    pub(super) fn new(
-        terms: Terms<'o>,
-        places: &'o [Option<u32>],
-        bits: u64,
-    ) -> io::Result<Old<'o>> {
-        let mut old = Old { terms, places, bits, key: None, list: List::new() };
-        old.go_on()?;
-        Ok(old)
-    }
-
-    fn go_on(&mut self) -> io::Result<()> {
-        let next = self.terms.next(&mut self.list);
-        self.key = next.map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-        Ok(())
-    }
-
-    /// Appends the postings of a part; parts are to be taken in order.
-    fn take(&mut self, part: usize, to: &mut Vec<Posting>) -> io::Result<()> {
-        while let Some(key) = self.key {
-            let hash = postings::hash_of(key, self.bits);
-            if hash >> (u64::BITS - PART_BITS) != part as u64 {
-                break;
-            }
-            for &(file, count) in &self.list {
+impl Old<'_> {
+    fn gather(&self, unit: Unit) -> Result<Gathering, Corrupt> {
+        let (mut gathered, mut list) = (Gathering::default(), List::new());
+        let mut terms = Terms::new(&self.reader, unit.buckets());
+        while let Some(key) = terms.next(&mut list)? {
+            let hash = postings::hash_of(key, unit.bits);
+            for &(file, count) in &list {
                 if let Some(place) = self.places.get(file as usize).copied().flatten() {
-                    push(to, hash, place, count);
+                    gathered.add(hash, place, count);
                 }
             }
-            self.go_on()?;
         }
-        Ok(())
+        Ok(gathered)
     }
 }
 
-/// A section of what was gathered and what there was; also how many terms it has.
-///
-/// # Errors
-/// `InvalidData` for an older index that is not what was written.
-pub(super) fn section(
-    mut gathered: Vec<Gathering>,
-    mut old: Option<Old<'_>>,
-    bits: u64,
-) -> io::Result<(Written, u64)> {
+/// The buckets of a unit, of what was gathered and what there was.
+pub(super) fn buckets(
+    gathered: &[Gathering],
+    old: Option<&Old<'_>>,
+    unit: Unit,
+) -> Result<Written, Corrupt> {
+    let kept = old.map(|old| old.gather(unit)).transpose()?;
+    let gathered = || gathered.iter().chain(&kept);
     // What the index cannot tell apart must not be apart when it is sorted.
-    let told_apart = hash_bits(postings::hash_of(postings::key(u64::MAX, bits), bits));
-    let cut = told_apart | ((1 << TERM_SHIFT) - 1);
-    let mut writer = Writer::new(bits);
-    let (mut all, mut sorted, mut list) = (Vec::new(), Vec::new(), List::new());
-    let mut n_terms = 0;
-    for part in 0..N_PARTS {
+    let told_apart = postings::hash_of(postings::key(u64::MAX, unit.bits), unit.bits);
+    let cut = hash_bits(told_apart) | ((1 << TERM_SHIFT) - 1);
+    let mut writer = Writer::new(unit.buckets());
+    let mut all = Vec::new();
+    let (mut sorted, mut list) = (Vec::new(), List::new());
+    for part in unit.parts() {
         all.clear();
-        for own in &mut gathered {
-            // The memory is needed for what is written.
-            let own = std::mem::take(&mut own.parts[part]);
-            all.extend(own.iter().map(|posting| posting & cut));
-        }
-        if let Some(old) = &mut old {
-            old.take(part, &mut all)?;
+        for piece in gathered().flat_map(|own| own.parts[part].pieces()) {
+            all.extend(piece.iter().map(|posting| posting & cut));
         }
         sort(&all, &mut sorted);
         for same in sorted.chunk_by(|a, b| a >> TERM_SHIFT == b >> TERM_SHIFT) {
             list.clear();
             same.iter().for_each(|&posting| add_up(&mut list, posting));
-            writer.push(postings::key(hash(part, same[0]), bits), &list);
-            n_terms += 1;
+            writer.push(postings::key(hash(part, same[0]), unit.bits), &list);
         }
     }
-    Ok((writer.finish(), n_terms))
+    Ok(writer.finish())
 }
 
 /// Appends a posting, or adds it to the last one when that is of the same file.

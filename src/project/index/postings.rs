@@ -9,6 +9,7 @@
 //! that is not there finds another's list.
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 
 use super::format::{Bytes, Section, hash, put_number};
@@ -76,78 +77,79 @@ pub(super) fn read_list(bytes: &[u8], list: &mut List) -> Option<()> {
     Some(())
 }
 
-/// Writes a section; terms come in order of their [`key`].
+/// Writes buckets of a section; terms come in order of their [`key`].
 pub(super) struct Writer {
-    bits: u64,
-    /// The buckets so far.
-    out: Vec<u8>,
-    bucket: u64,
+    buckets: Range<u64>,
+    written: Written,
     n_terms: u64,
     remainders: Vec<u8>,
     lengths: Vec<u8>,
     lists: Vec<u8>,
-    directory: Vec<u8>,
 }
 
-/// A section's bytes, wherever it will stand.
+/// Buckets that follow each other.
+#[derive(Default)]
 pub(super) struct Written {
-    pub(super) buckets: Vec<u8>,
-    pub(super) directory: Vec<u8>,
-    pub(super) bits: u64,
+    pub(super) bytes: Vec<u8>,
+    /// Where each starts in them, and its checksum.
+    pub(super) entries: Vec<(usize, u32)>,
+    pub(super) n_terms: u64,
 }
 
 impl Writer {
-    pub(super) fn new(bits: u64) -> Writer {
-        Writer {
-            bits,
-            out: Vec::new(),
-            bucket: 0,
-            n_terms: 0,
-            remainders: Vec::new(),
-            lengths: Vec::new(),
-            lists: Vec::new(),
-            directory: Vec::new(),
-        }
+    pub(super) fn new(buckets: Range<u64>) -> Writer {
+        let written = Written::default();
+        let [remainders, lengths, lists] = Default::default();
+        Writer { buckets, written, n_terms: 0, remainders, lengths, lists }
     }
 
     pub(super) fn push(&mut self, key: u64, list: &[(u32, u32)]) {
-        self.enter(key);
+        while self.buckets.start < key >> REMAINDER_BITS {
+            self.end_bucket();
+        }
+        self.n_terms += 1;
+        self.remainders.extend_from_slice(&(key as u32).to_le_bytes());
         let before = self.lists.len();
         put_list(&mut self.lists, list);
         put_number(&mut self.lengths, (self.lists.len() - before) as u64);
     }
 
-    fn enter(&mut self, key: u64) {
-        while self.bucket < key >> REMAINDER_BITS {
-            self.end_bucket();
-        }
-        self.n_terms += 1;
-        self.remainders.extend_from_slice(&(key as u32).to_le_bytes());
-    }
-
     fn end_bucket(&mut self) {
-        let start = self.out.len();
+        let out = &mut self.written.bytes;
+        let start = out.len();
         if self.n_terms > 0 {
-            put_number(&mut self.out, self.n_terms);
+            put_number(out, self.n_terms);
             for part in [&mut self.remainders, &mut self.lengths, &mut self.lists] {
-                self.out.append(part);
+                out.append(part);
             }
         }
-        let checksum = checksum(self.bucket, &self.out[start..]);
-        self.directory.extend_from_slice(&(start as u64).to_le_bytes());
-        self.directory.extend_from_slice(&checksum.to_le_bytes());
-        self.bucket += 1;
+        self.written.entries.push((start, checksum(self.buckets.start, &out[start..])));
+        self.buckets.start += 1;
+        self.written.n_terms += self.n_terms;
         self.n_terms = 0;
     }
 
     pub(super) fn finish(mut self) -> Written {
-        while self.bucket < 1 << self.bits {
+        while !self.buckets.is_empty() {
             self.end_bucket();
         }
-        // The end of the last bucket.
-        self.directory.extend_from_slice(&(self.out.len() as u64).to_le_bytes());
-        Written { buckets: self.out, directory: self.directory, bits: self.bits }
+        self.written
     }
+}
+
+/// The directory of a section whose buckets are written one after the other.
+pub(super) fn directory(buckets: &[Written]) -> Vec<u8> {
+    let (mut directory, mut start) = (Vec::new(), 0);
+    for Written { bytes, entries, .. } in buckets {
+        for (at, checksum) in entries {
+            directory.extend_from_slice(&((start + at) as u64).to_le_bytes());
+            directory.extend_from_slice(&checksum.to_le_bytes());
+        }
+        start += bytes.len();
+    }
+    // The end of the last bucket.
+    directory.extend_from_slice(&(start as u64).to_le_bytes());
+    directory
 }
 
 fn checksum(bucket: u64, bytes: &[u8]) -> u32 {
@@ -226,19 +228,20 @@ impl Bucket {
     }
 }
 
-/// All terms of a section in order.
-pub(super) struct Terms<'f> {
-    reader: Reader<'f>,
-    next_bucket: u64,
+/// All terms of some buckets in order.
+pub(super) struct Terms<'r> {
+    reader: &'r Reader<'r>,
+    next_buckets: Range<u64>,
     bucket: Option<Bucket>,
     at: usize,
     list_start: usize,
     length_at: usize,
 }
 
-impl<'f> Terms<'f> {
-    pub(super) fn new(reader: Reader<'f>) -> Terms<'f> {
-        Terms { reader, next_bucket: 0, bucket: None, at: 0, list_start: 0, length_at: 0 }
+impl<'r> Terms<'r> {
+    pub(super) fn new(reader: &'r Reader<'r>, buckets: Range<u64>) -> Terms<'r> {
+        let (next_buckets, bucket) = (buckets, None);
+        Terms { reader, next_buckets, bucket, at: 0, list_start: 0, length_at: 0 }
     }
 
     /// The next term's key and postings (into `list`, emptied first); `Ok(None)` at the end, `Err` for a bad byte.
@@ -246,8 +249,8 @@ impl<'f> Terms<'f> {
         list.clear();
         loop {
             if let Some(bucket) = self.bucket.as_ref().filter(|b| self.at < b.n_terms) {
-                let key =
-                    (self.next_bucket - 1) << REMAINDER_BITS | u64::from(bucket.remainder(self.at));
+                let key = (self.next_buckets.start - 1) << REMAINDER_BITS
+                    | u64::from(bucket.remainder(self.at));
                 let mut lengths = Bytes(bucket.bytes.get(self.length_at..).ok_or(Corrupt)?);
                 let length = lengths.count().ok_or(Corrupt)?;
                 self.length_at = bucket.bytes.len() - lengths.0.len();
@@ -258,16 +261,16 @@ impl<'f> Terms<'f> {
                 self.at += 1;
                 return Ok(Some(key));
             }
-            if self.next_bucket == 1 << self.reader.section.bits {
+            if self.next_buckets.is_empty() {
                 return Ok(None);
             }
-            let bucket = self.reader.bucket(self.next_bucket).ok_or(Corrupt)?;
+            let bucket = self.reader.bucket(self.next_buckets.start).ok_or(Corrupt)?;
             self.enter(bucket).ok_or(Corrupt)?;
         }
     }
 
     fn enter(&mut self, bucket: Bucket) -> Option<()> {
-        self.next_bucket += 1;
+        self.next_buckets.start += 1;
         self.at = 0;
         self.length_at = bucket.lengths;
         let mut lengths = Bytes(bucket.bytes.get(bucket.lengths..)?);
