@@ -4,6 +4,7 @@
 //! says byte by byte what a word is. Bytes are compared many at once, without branches.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 
 use wide::u8x16;
 
@@ -98,7 +99,11 @@ impl Classes {
     #[inline]
     fn of_block(window: &Window) -> Classes {
         let (lanes, _behind) = window.as_chunks::<LANE_BYTES>();
-        let lanes = [lanes[0], lanes[1], lanes[2], lanes[3]].map(u8x16::new);
+        Classes::of_lanes(lanes)
+    }
+
+    #[inline]
+    fn of_lanes(lanes: &[[u8; LANE_BYTES]]) -> Classes {
         Classes {
             lower: within(lanes, b'a', b'z'),
             upper: within(lanes, b'A', b'Z'),
@@ -125,6 +130,15 @@ impl Classes {
         self.letters() | self.digit | self.underscore
     }
 
+    /// Of a run that starts with the block and ends in it.
+    #[inline]
+    fn words(&self) -> Words {
+        let before = self.before(0);
+        let starts = self.word_starts(&before, 0);
+        let (inside, after) = (self.letters() | self.digit, before.letters() | before.digit);
+        Words { starts, ends: after & (!inside | starts), digits: self.digit }
+    }
+
     /// `next` is the byte behind the block.
     fn word_starts(&self, before: &Classes, next: u8) -> u64 {
         let before_lower = self.lower >> 1 | u64::from(is_lower(next)) << (BLOCK_BYTES - 1);
@@ -148,39 +162,63 @@ pub(crate) fn is_upper(byte: u8) -> bool {
 /// Bytes compared in one step: a vector register of every x86-64 and every 64-bit ARM.
 pub(crate) const LANE_BYTES: usize = 16;
 
-/// What there is in a run of up to 16 identifier characters.
-pub(crate) struct Lane {
-    /// The run in lower case.
-    pub(crate) lower: u128,
-    pub(crate) word_starts: u64,
-    /// The first bytes behind words.
-    pub(crate) word_ends: u64,
-    pub(crate) digits: u64,
+/// The words of a run of up to 64 identifier characters: bit k stands for byte k.
+pub(crate) struct Words {
+    starts: u64,
+    /// First bytes behind words, but for one that ends with the block.
+    ends: u64,
+    digits: u64,
 }
 
-impl Lane {
-    /// Of a run with zeros behind it, its first byte lowest.
+impl Words {
+    /// Where they are in a run of so many bytes.
     #[inline]
-    pub(crate) fn of(run: u128) -> Lane {
-        let bytes = u8x16::new(run.to_le_bytes());
-        let upper = is_within(bytes, b'A', b'Z');
-        let mask = |lanes: u8x16| u64::from(lanes.to_bitmask());
-        let here = Classes {
-            lower: mask(is_within(bytes, b'a', b'z')),
-            upper: mask(upper),
-            digit: mask(is_within(bytes, b'0', b'9')),
-            underscore: 0,
-        };
-        let before = here.before(0);
-        let word_starts = here.word_starts(&before, 0);
-        Lane {
-            // Bit 5 is what tells the cases of a letter apart.
-            lower: u128::from_le_bytes((bytes | upper & u8x16::splat(0x20)).to_array()),
-            word_starts,
-            word_ends: before.run() & (!here.run() | word_starts),
-            digits: here.digit,
-        }
+    pub(crate) fn all(&self, length: usize) -> impl Iterator<Item = Range<usize>> {
+        bits(self.starts).map(move |start| {
+            let rest = (self.ends >> start >> 1).trailing_zeros() as usize;
+            start..length.min(start + 1 + rest)
+        })
     }
+
+    /// Where the identifier starts, if it has two words or more.
+    ///
+    /// The digits before an identifier are a word of their own, and no part of it.
+    #[inline]
+    pub(crate) fn identifier(&self) -> Option<usize> {
+        let n_digits = self.digits.trailing_ones();
+        (self.starts.count_ones() - n_digits.min(1) > 1).then_some(n_digits as usize)
+    }
+}
+
+/// Of a run of up to 16 bytes, which are followed by zeros, its first byte lowest; with the run in lower case.
+#[inline]
+pub(crate) fn words_of_lane(run: u128) -> (Words, u128) {
+    let bytes = u8x16::new(run.to_le_bytes());
+    let mask = |low: u8, high: u8| u64::from(is_within(bytes, low, high).to_bitmask());
+    let classes = Classes {
+        lower: mask(b'a', b'z'),
+        upper: mask(b'A', b'Z'),
+        digit: mask(b'0', b'9'),
+        underscore: 0,
+    };
+    (classes.words(), u128::from_le_bytes(lower_case(bytes).to_array()))
+}
+
+/// Of a run of up to 64 bytes, which are followed by zeros; the run is set in lower case.
+#[inline]
+pub(crate) fn words_of_block(run: &mut [u8; BLOCK_BYTES]) -> Words {
+    let (lanes, _none) = run.as_chunks_mut::<LANE_BYTES>();
+    let words = Classes::of_lanes(lanes).words();
+    for lane in lanes {
+        *lane = lower_case(u8x16::new(*lane)).to_array();
+    }
+    words
+}
+
+/// Bit 5 is what tells the cases of a letter apart.
+#[inline]
+fn lower_case(bytes: u8x16) -> u8x16 {
+    bytes | is_within(bytes, b'A', b'Z') & u8x16::splat(0x20)
 }
 
 /// All bits of the bytes from `low` to `high`: moved down to start at zero, one comparison tells.
@@ -191,16 +229,15 @@ fn is_within(bytes: u8x16, low: u8, high: u8) -> u8x16 {
 
 /// Which bytes of a block are from `low` to `high`.
 #[inline]
-fn within([a, b, c, d]: [u8x16; BLOCK_BYTES / LANE_BYTES], low: u8, high: u8) -> u64 {
-    let mask = |bytes: u8x16| u64::from(is_within(bytes, low, high).to_bitmask());
-    mask(a) | mask(b) << 16 | mask(c) << 32 | mask(d) << 48
+fn within(lanes: &[[u8; LANE_BYTES]], low: u8, high: u8) -> u64 {
+    let mask = |k: usize| u64::from(is_within(u8x16::new(lanes[k]), low, high).to_bitmask());
+    mask(0) | mask(1) << 16 | mask(2) << 32 | mask(3) << 48
 }
 
 /// Which bytes of a block are `byte`.
 #[inline]
 pub(crate) fn equal(block: &[u8; BLOCK_BYTES], byte: u8) -> u64 {
-    let (lanes, _none) = block.as_chunks::<LANE_BYTES>();
-    within([lanes[0], lanes[1], lanes[2], lanes[3]].map(u8x16::new), byte, byte)
+    within(block.as_chunks::<LANE_BYTES>().0, byte, byte)
 }
 
 /// The numbers of the bits set, ascending.

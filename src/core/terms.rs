@@ -5,7 +5,9 @@
 //! identifier characters are counted as they stand, then each different one is split into words, and each different word
 //! stemmed. Property-tested against the matcher in `tests`.
 
-use super::blocks::{BLOCK_BYTES, Block, LANE_BYTES, Lane, bits};
+use std::ops::Range;
+
+use super::blocks::{self, BLOCK_BYTES, Block, LANE_BYTES, bits};
 use super::tokenize::{self, MAX_WORD_BYTES};
 
 /// Where a term occurs; the lists of [`super::corpus::Corpus`].
@@ -29,7 +31,6 @@ pub struct Reader {
     runs: Tally<Span>,
     words: Tally<u128>,
     stems: Stems,
-    lower: Vec<u8>,
 }
 
 /// Part of a text.
@@ -79,13 +80,15 @@ impl Reader {
 
     /// Counts the words of every different run, and reports the identifiers.
     fn take_runs_apart(&mut self, text: &[u8], found: &mut impl FnMut(Field, u64, u32)) {
-        let Reader { runs, words, lower, .. } = self;
-        runs.drain(|_, run, count| {
-            let (start, end) = (run.start as usize, run.end as usize);
-            if end - start <= LANE_BYTES {
-                short_run(packed(text, start, end - start), end - start, count, words, found);
+        let words = &mut self.words;
+        self.runs.drain(|_, Span { start, end }, count| {
+            let (start, length) = (start as usize, (end - start) as usize);
+            if length <= LANE_BYTES {
+                short_run(packed(text, start, length), length, count, words, found);
+            } else if length <= BLOCK_BYTES {
+                run(&text[start..start + length], count, words, found);
             } else {
-                long_run(&text[start..end], count, lower, words, found);
+                long_run(&text[start..start + length], count, words, found);
             }
         });
     }
@@ -100,44 +103,63 @@ fn short_run(
     words: &mut Tally<u128>,
     found: &mut impl FnMut(Field, u64, u32),
 ) {
-    let Lane { lower, word_starts, word_ends, digits } = Lane::of(run);
+    let (places, lower) = blocks::words_of_lane(run);
     let part = |start: usize, end: usize| lower >> (8 * start) & MASKS[end - start];
-    for start in bits(word_starts) {
-        let end = start + 1 + (word_ends >> (start + 1)).trailing_zeros() as usize;
-        let word = part(start, end);
+    for place in places.all(length) {
+        let word = part(place.start, place.end);
         words.add(hash_of_packed(word), count, word);
     }
-    // The digits before an identifier are a word of their own, and no part of it.
-    let n_digits = digits.trailing_ones();
-    if word_starts.count_ones() - n_digits.min(1) > 1 {
-        found(Field::Identifiers, hash_of_packed(part(n_digits as usize, length)), count);
+    if let Some(start) = places.identifier() {
+        found(Field::Identifiers, hash_of_packed(part(start, length)), count);
     }
 }
 
-/// A run of more.
+/// A run of up to 64.
+fn run(run: &[u8], count: u32, words: &mut Tally<u128>, found: &mut impl FnMut(Field, u64, u32)) {
+    let mut lower = [0; BLOCK_BYTES];
+    lower[..run.len()].copy_from_slice(run);
+    let places = blocks::words_of_block(&mut lower);
+    for place in places.all(run.len()) {
+        word(&lower, place, count, words, found);
+    }
+    if let Some(start) = places.identifier() {
+        found(Field::Identifiers, hash(&lower[start..run.len()]), count);
+    }
+}
+
+/// A run of more: data, mostly.
+#[cold]
 fn long_run(
     run: &[u8],
     count: u32,
-    lower: &mut Vec<u8>,
     words: &mut Tally<u128>,
     found: &mut impl FnMut(Field, u64, u32),
 ) {
-    lower.clear();
-    lower.extend(run.iter().map(u8::to_ascii_lowercase));
-    let mut n_words = 0;
-    for word in tokenize::words(run) {
-        n_words += 1;
-        if word.len() <= LANE_BYTES {
-            let word = packed(lower, word.start, word.len());
-            words.add(hash_of_packed(word), count, word);
-        } else if word.len() <= MAX_WORD_BYTES {
-            found(Field::Body, hash(&tokenize::stem(&lower[word])), count);
-        }
+    let lower = run.to_ascii_lowercase();
+    for place in tokenize::words(run) {
+        word(&lower, place, count, words, found);
     }
     let n_digits = run.iter().take_while(|b| b.is_ascii_digit()).count();
-    let identifier = &lower[n_digits..];
-    if n_words - n_digits.min(1) > 1 && identifier.len() <= MAX_WORD_BYTES {
-        found(Field::Identifiers, hash(identifier), count);
+    let identifier = n_digits..run.len();
+    if identifier.len() <= MAX_WORD_BYTES && tokenize::is_compound(&run[identifier.clone()]) {
+        found(Field::Identifiers, hash(&lower[identifier]), count);
+    }
+}
+
+/// A word of a run in lower case.
+#[inline]
+fn word(
+    lower: &[u8],
+    place: Range<usize>,
+    count: u32,
+    words: &mut Tally<u128>,
+    found: &mut impl FnMut(Field, u64, u32),
+) {
+    if place.len() <= LANE_BYTES {
+        let word = packed(lower, place.start, place.len());
+        words.add(hash_of_packed(word), count, word);
+    } else if place.len() <= MAX_WORD_BYTES {
+        found(Field::Body, hash(&tokenize::stem(&lower[place])), count);
     }
 }
 

@@ -32,8 +32,8 @@ struct Part {
     last: Vec<Posting>,
 }
 
-/// Postings of a piece: a page's worth, so that 512 half-empty ones a thread are 1 MB.
-const PIECE: usize = 512;
+/// Postings of a piece: 32 kB. Smaller ones make the allocator ask the system for each.
+const PIECE: usize = 4_096;
 
 impl Part {
     #[inline]
@@ -106,22 +106,25 @@ pub(super) fn n_terms(gathered: &[Gathering]) -> u64 {
     (terms.len() * N_PARTS) as u64
 }
 
-/// Buckets of a section that are made together: those of a part, or one bucket and the parts in it.
+/// Buckets of a section that one thread makes, of whole parts.
 #[derive(Clone, Copy)]
 pub(super) struct Unit {
     bits: u64,
     at: u64,
 }
 
+/// 16 units: enough to be shared out evenly, few enough to reuse the memory that sorting needs.
+const UNIT_BITS: u64 = 4;
+
 impl Unit {
     /// Of a section with 2^`bits` buckets, in order.
     pub(super) fn all(bits: u64) -> impl Iterator<Item = Unit> {
-        (0..1 << bits.min(PART_BITS.into())).map(move |at| Unit { bits, at })
+        (0..1 << bits.min(UNIT_BITS)).map(move |at| Unit { bits, at })
     }
 
     /// Its share of 2^`bits` things.
     fn share(self, bits: u64) -> Range<u64> {
-        let each = bits - self.bits.min(PART_BITS.into());
+        let each = bits - self.bits.min(UNIT_BITS);
         self.at << each..(self.at + 1) << each
     }
 
@@ -170,14 +173,10 @@ pub(super) fn buckets(
     let told_apart = postings::hash_of(postings::key(u64::MAX, unit.bits), unit.bits);
     let cut = hash_bits(told_apart) | ((1 << TERM_SHIFT) - 1);
     let mut writer = Writer::new(unit.buckets());
-    let mut all = Vec::new();
     let (mut sorted, mut list) = (Vec::new(), List::new());
     for part in unit.parts() {
-        all.clear();
-        for piece in gathered().flat_map(|own| own.parts[part].pieces()) {
-            all.extend(piece.iter().map(|posting| posting & cut));
-        }
-        sort(&all, &mut sorted);
+        let pieces = || gathered().flat_map(|own| own.parts[part].pieces()).flatten();
+        sort(|| pieces().map(|posting| posting & cut), &mut sorted);
         for same in sorted.chunk_by(|a, b| a >> TERM_SHIFT == b >> TERM_SHIFT) {
             list.clear();
             same.iter().for_each(|&posting| add_up(&mut list, posting));
@@ -200,20 +199,20 @@ fn add_up(list: &mut List, posting: Posting) {
 /// A pass of counting sort by so many bits leaves slices of 200 postings of a large project's part.
 const PASS_BITS: u32 = 8;
 
-fn sort(postings: &[Posting], sorted: &mut Vec<Posting>) {
+fn sort<I: Iterator<Item = Posting>>(postings: impl Fn() -> I, sorted: &mut Vec<Posting>) {
     let slice = |posting: Posting| (posting >> (Posting::BITS - PASS_BITS)) as usize;
     let mut ends = [0; 1 << PASS_BITS];
-    postings.iter().for_each(|&posting| ends[slice(posting)] += 1);
+    postings().for_each(|posting| ends[slice(posting)] += 1);
     let mut end = 0;
     for place in &mut ends {
         (*place, end) = (end, end + *place);
     }
-    sorted.resize(postings.len(), 0);
-    for &posting in postings {
+    sorted.resize(end, 0);
+    postings().for_each(|posting| {
         let place = &mut ends[slice(posting)];
         sorted[*place] = posting;
         *place += 1;
-    }
+    });
     let mut start = 0;
     for end in ends {
         sorted[start..end].sort_unstable();
