@@ -244,7 +244,7 @@ fn snippet(root: &Root, task: &Task, survey: &Survey, document: u32) -> Option<S
     let path = &survey.corpus.documents[document as usize].path;
     let mut text = Vec::new();
     match scan::read(&root.path, path, task.max_file_bytes, &mut text) {
-        scan::Reading::Read => {
+        scan::Reading::Read(_) => {
             let windows = snippet::windows(&text, &survey.query);
             (!windows.is_empty()).then(|| Snippet { path: display(path), windows })
         }

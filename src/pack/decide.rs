@@ -135,7 +135,7 @@ fn with_project<R>(
     let read = |document: usize, buffer: &mut Vec<u8>| {
         let path = &documents[document].path;
         match scan::read(&root.path, path, task.max_file_bytes, buffer) {
-            scan::Reading::Read => {}
+            scan::Reading::Read(_) => {}
             _ => buffer.clear(),
         }
     };

@@ -3,7 +3,7 @@
 //! Relative paths in, a [`Corpus`] out. Two or more threads share one cursor; the result does not depend on which
 //! thread read what.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -27,12 +27,12 @@ pub(super) const STRIDE: usize = 16;
 
 /// One file of the project, or why there is none.
 pub enum Reading {
-    /// Its bytes are in the buffer.
-    Read,
+    /// Its bytes are in the buffer. What it was when it was opened.
+    Read(Metadata),
     /// Gone, a folder, a link, a pipe: not a file to rank, and nobody needs to know.
     NotAFile,
     /// Over the limit.
-    TooLarge,
+    TooLarge(Metadata),
     /// It is there but cannot be read.
     Unreadable,
 }
@@ -49,18 +49,19 @@ pub fn read(root: &Path, relative: &[u8], max_bytes: u64, buffer: &mut Vec<u8>) 
         Err(error) if is_no_file(&error) => return Reading::NotAFile,
         Err(_) => return Reading::Unreadable,
     };
-    let size = match file.metadata() {
-        Ok(metadata) if metadata.is_file() => metadata.len(),
+    let metadata = match file.metadata() {
+        Ok(metadata) if metadata.is_file() => metadata,
         Ok(_) => return Reading::NotAFile,
         Err(_) => return Reading::Unreadable,
     };
+    let size = metadata.len();
     if size > max_bytes {
-        return Reading::TooLarge;
+        return Reading::TooLarge(metadata);
     }
     // As many bytes as it had a moment ago: one that grows is as it was then, and no second read looks for an end.
     buffer.reserve_exact(size as usize);
     match file.take(size).read_to_end(buffer) {
-        Ok(_) => Reading::Read,
+        Ok(_) => Reading::Read(metadata),
         Err(_) => Reading::Unreadable,
     }
 }
@@ -162,8 +163,8 @@ fn scan_share<P: AsRef<[u8]>>(
         }
         for (at, path) in paths.iter().enumerate().skip(start).take(STRIDE) {
             match read(root, path.as_ref(), max_bytes, &mut buffer) {
-                Reading::Read => found.counts.push((at, matcher.count(&buffer, &mut scratch))),
-                Reading::TooLarge => found.too_large.push(at),
+                Reading::Read(_) => found.counts.push((at, matcher.count(&buffer, &mut scratch))),
+                Reading::TooLarge(_) => found.too_large.push(at),
                 Reading::Unreadable => found.unreadable.push(at),
                 Reading::NotAFile => {}
             }

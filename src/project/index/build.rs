@@ -1,6 +1,5 @@
 //! Making an index: everything is looked at, what changed is read, the rest is taken over from the index before.
 
-use std::collections::HashSet;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +14,7 @@ use super::tree::Tree;
 use super::watch::{self, is_same};
 use super::{Error, Task, past};
 use crate::core::corpus::{self, Kind};
+use crate::core::hash::FxSet;
 use crate::core::terms::{self, Reader};
 use crate::project::files::{self, full_path};
 use crate::project::root::Root;
@@ -114,7 +114,7 @@ fn look(
         Ok::<_, Error>((paths, is_complete, read))
     })?;
     watch.is_kept &= is_complete;
-    let tracked: HashSet<&[u8]> = tree.iter().flat_map(Tree::tracked).collect();
+    let tracked: FxSet<&[u8]> = tree.iter().flat_map(Tree::tracked).collect();
     let mut files = std::mem::take(&mut read.files);
     for (file, path) in files.iter_mut().zip(paths.iter()) {
         file.is_tracked = tracked.contains(path);
@@ -214,6 +214,7 @@ fn read_share(
     cursor: &AtomicUsize,
 ) -> Share {
     let (mut share, mut reader, mut text) = (Share::default(), Reader::default(), Vec::new());
+    let limit = task.max_file_bytes;
     loop {
         let start = cursor.fetch_add(scan::STRIDE, Ordering::Relaxed);
         if start >= paths.len() {
@@ -221,15 +222,20 @@ fn read_share(
         }
         for k in start..paths.len().min(start + scan::STRIDE) {
             let path = paths.get(k);
-            let stamp = stamp::keep(&full_path(&root.path, path), moment);
-            if let Some((from, file)) = old.and_then(|old| take(old, path, stamp)) {
+            let full = full_path(&root.path, path);
+            let kept = old.and_then(|old| take(old, path, stamp::keep(&full, moment)));
+            if let Some((from, file)) = kept {
                 share.files.push((k, file, Some(from)));
                 continue;
             }
-            let content = match scan::read(&root.path, path, task.max_file_bytes, &mut text) {
-                Reading::Read => Content::Text(corpus::kind(&text)),
-                Reading::TooLarge => Content::TooLarge,
-                Reading::NotAFile | Reading::Unreadable => Content::Unknown,
+            let (stamp, content) = match scan::read(&root.path, path, limit, &mut text) {
+                Reading::Read(seen) => {
+                    (stamp::kept(&seen, moment), Content::Text(corpus::kind(&text)))
+                }
+                Reading::TooLarge(seen) => (stamp::kept(&seen, moment), Content::TooLarge),
+                Reading::NotAFile | Reading::Unreadable => {
+                    (stamp::keep(&full, moment), Content::Unknown)
+                }
             };
             let mut length = 0;
             if matches!(content, Content::Text(kind) if kind != Kind::Binary) {
@@ -237,7 +243,7 @@ fn read_share(
                     share.fields[field as usize].add(term, k as u32, count);
                 });
             }
-            share.files.push((k, File { stamp, length, content, ..File::UNKNOWN }, None));
+            share.files.push((k, File { stamp, length, content, is_tracked: false }, None));
         }
     }
 }
@@ -294,7 +300,10 @@ fn section(
         }
     };
     let units: Vec<Unit> = Unit::all(bits).collect();
-    let bytes = |unit: &Unit| gathered.iter().map(|own| own.bytes(*unit)).sum();
+    let n_units = units.len();
+    let old_bytes = old.as_ref().map_or(0, |old| old.reader.n_bytes() / n_units);
+    let bytes =
+        |unit: &Unit| old_bytes + gathered.iter().map(|own| own.bytes(*unit)).sum::<usize>();
     let work = |unit: &Unit| gathering::buckets(gathered, old.as_ref(), *unit);
     let buckets: Result<_, _> = threads::map(&units, bytes, work).into_iter().collect();
     Ok((bits, buckets.map_err(|_| corrupt())?))

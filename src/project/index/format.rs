@@ -38,7 +38,16 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 /// Appends a number, 7 bits a byte, low bits first.
-pub(super) fn put_number(out: &mut Vec<u8>, mut value: u64) {
+#[inline]
+pub(super) fn put_number(out: &mut Vec<u8>, value: u64) {
+    // Most numbers are small.
+    match value {
+        0..0x80 => out.push(value as u8),
+        _ => put_large_number(out, value),
+    }
+}
+
+fn put_large_number(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

@@ -1,6 +1,7 @@
 //! Postings in the making: gathered file by file, by parts of the range of hashes, and sorted into a section part by part.
 //!
-//! A part fits the cache when it is sorted, and parts come in the order of the section: nothing is merged.
+//! A part fits the cache when it is sorted, and parts come in the order of the section: nothing is merged. What is taken
+//! over from an older index is gathered again.
 
 use std::ops::Range;
 
@@ -63,9 +64,14 @@ impl Default for Gathering {
 impl Gathering {
     /// Takes the hash of a term of a file and how often it occurs, or a part of that.
     #[inline]
-    pub(super) fn add(&mut self, hash: u64, file: u32, count: u32) {
+    pub(super) fn add(&mut self, hash: u64, file: u32, mut count: u32) {
         let part = &mut self.parts[(hash >> (u64::BITS - PART_BITS)) as usize];
-        postings_of(hash, file, count, |posting| part.push(posting));
+        let posting = hash_bits(hash) | u64::from(file) << COUNT_BITS;
+        while count > MAX_COUNT {
+            part.push(posting | u64::from(MAX_COUNT));
+            count -= MAX_COUNT;
+        }
+        part.push(posting | u64::from(count));
     }
 
     /// Bytes of the postings of a unit.
@@ -73,17 +79,6 @@ impl Gathering {
         let pieces = self.parts[unit.parts()].iter().flat_map(Part::pieces);
         pieces.map(|piece| size_of_val(piece.as_slice())).sum()
     }
-}
-
-/// What is gathered of a term of a file.
-#[inline]
-fn postings_of(hash: u64, file: u32, mut count: u32, mut found: impl FnMut(Posting)) {
-    let posting = hash_bits(hash) | u64::from(file) << COUNT_BITS;
-    while count > MAX_COUNT {
-        found(posting | u64::from(MAX_COUNT));
-        count -= MAX_COUNT;
-    }
-    found(posting | u64::from(count));
 }
 
 /// What a posting has of a hash.
@@ -217,5 +212,103 @@ fn sort<I: Iterator<Item = Posting>>(postings: impl Fn() -> I, sorted: &mut Vec<
     for end in ends {
         sorted[start..end].sort_unstable();
         start = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fs::File;
+
+    use proptest::prelude::*;
+
+    use super::super::format::Section;
+    use super::*;
+
+    type Found = BTreeMap<(u64, u32), u32>;
+
+    /// A section as it stands in a file, and how many terms it has.
+    fn written(gathered: &[Gathering], old: Option<&Old<'_>>, bits: u64) -> (File, Section, u64) {
+        let units = Unit::all(bits).map(|unit| buckets(gathered, old, unit).unwrap());
+        let buckets: Vec<Written> = units.collect();
+        let mut bytes: Vec<u8> =
+            buckets.iter().flat_map(|written| &written.bytes).copied().collect();
+        let section = Section { start: 0, directory: bytes.len() as u64, bits };
+        bytes.extend(postings::directory(&buckets));
+        let path =
+            std::env::temp_dir().join(format!("gathering-{:?}", std::thread::current().id()));
+        std::fs::write(&path, bytes).unwrap();
+        let file = File::open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        (file, section, buckets.iter().map(|written| written.n_terms).sum())
+    }
+
+    fn read((file, section, _): &(File, Section, u64)) -> Reader<'_> {
+        Reader::new(file, *section).unwrap()
+    }
+
+    /// Every posting, by look-ups of its term.
+    fn look_up(reader: &Reader<'_>, expected: &Found) -> Found {
+        let hashes = expected.keys().map(|&(hash, _)| hash);
+        let lists = hashes.map(|hash| (hash, reader.find(hash).unwrap()));
+        let postings = |(hash, list): (u64, List)| {
+            list.into_iter().map(move |(file, count)| ((hash, file), count))
+        };
+        lists.flat_map(postings).collect()
+    }
+
+    /// Like the hashes of words, of 48 bits: some the same, some of one part. 32 bits tell them apart.
+    fn hashes() -> impl Strategy<Value = u64> {
+        (any::<u64>(), 0..6u32).prop_map(|(random, kind)| match kind {
+            0 => 0,
+            1 => (random % 4) << 62,
+            2 => random >> 58 << 32,
+            3 => !0xffff,
+            _ => random & !0xffff,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_is_gathered_is_found(
+            first in prop::collection::vec((hashes(), 0..9u32, 1..99u32), 0..99),
+            second in prop::collection::vec((hashes(), 0..9u32, 1..99u32), 0..99),
+            // Below and above what is told apart by the parts and by 48 bits.
+            bits in prop::sample::select(vec![0, 1, 3, 4, 7, 9, 17]),
+            shift in 0..3usize,
+        ) {
+            let mut was = Found::new();
+            let mut halves = [Gathering::default(), Gathering::default()];
+            for (at, &(hash, file, count)) in first.iter().enumerate() {
+                halves[at % 2].add(hash, file + MAX_FILES as u32 - 9, count);
+                *was.entry((hash, file + MAX_FILES as u32 - 9)).or_default() += count;
+            }
+            let index = written(&halves, None, bits);
+            prop_assert_eq!(look_up(&read(&index), &was), was.clone());
+
+            // Of nine files the first ones are gone, the others have moved.
+            let mut places = vec![None; MAX_FILES];
+            for file in shift..9 {
+                places[MAX_FILES - 9 + file] = Some((file - shift) as u32);
+            }
+            let mut is = Found::new();
+            for (&(hash, file), &count) in &was {
+                if let Some(place) = places[file as usize] {
+                    is.insert((hash, place), count);
+                }
+            }
+            let mut fresh = Gathering::default();
+            for &(hash, file, count) in &second {
+                fresh.add(hash, 9 + file, count);
+                *is.entry((hash, 9 + file)).or_default() += count;
+            }
+            let old = Old { reader: read(&index), places: &places };
+            let renewed = written(&[fresh], Some(&old), bits);
+            prop_assert_eq!(look_up(&read(&renewed), &is), is.clone());
+            let terms: BTreeSet<u64> = is.keys().map(|&(hash, _)| hash).collect();
+            prop_assert_eq!(renewed.2, terms.len() as u64);
+        }
     }
 }

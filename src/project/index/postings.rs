@@ -5,8 +5,8 @@
 //! byte length of each one's list, the lists. A list is files in order: twice the gap to the one before, plus one when
 //! the count is 1 (two of three are), else followed by the count.
 //!
-//! Terms are told apart by their bucket and 32 bits more: with 64 terms a bucket, one lookup in 67 million of a term
-//! that is not there finds another's list.
+//! Terms are told apart by their bucket and 32 bits more, 48 bits at most: with 64 terms a bucket, one lookup in 67 million
+//! of a term that is not there finds another's list; in a project of ten million terms, one in 28 million.
 
 use std::fs::File;
 use std::ops::Range;
@@ -174,6 +174,11 @@ impl<'f> Reader<'f> {
     pub(super) fn new(file: &'f File, section: Section) -> Option<Reader<'f>> {
         (section.bits <= MAX_BITS && section.start <= section.directory)
             .then_some(Reader { file, section })
+    }
+
+    /// Bytes of all buckets.
+    pub(super) fn n_bytes(&self) -> usize {
+        (self.section.directory - self.section.start) as usize
     }
 
     /// The postings of a term; empty when it has none.
