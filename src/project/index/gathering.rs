@@ -64,14 +64,13 @@ impl Default for Gathering {
 impl Gathering {
     /// Takes the hash of a term of a file and how often it occurs, or a part of that.
     #[inline]
-    pub(super) fn add(&mut self, hash: u64, file: u32, mut count: u32) {
+    pub(super) fn add(&mut self, hash: u64, file: u32, count: u32) {
         let part = &mut self.parts[(hash >> (u64::BITS - PART_BITS)) as usize];
         let posting = hash_bits(hash) | u64::from(file) << COUNT_BITS;
-        while count > MAX_COUNT {
-            part.push(posting | u64::from(MAX_COUNT));
-            count -= MAX_COUNT;
-        }
-        part.push(posting | u64::from(count));
+        let n_full = count.saturating_sub(1) / MAX_COUNT;
+        // The rest comes first: what is gathered in order is sorted then.
+        part.push(posting | u64::from(count - n_full * MAX_COUNT));
+        (0..n_full).for_each(|_| part.push(posting | u64::from(MAX_COUNT)));
     }
 
     /// Bytes of the postings of a unit.
