@@ -54,28 +54,33 @@ impl Reader {
 
     /// The pass over the bytes, 64 at a time; returns how many words there are.
     fn count_runs(&mut self, text: &[u8]) -> u32 {
-        let (mut n_words, mut run, mut padded) = (0, 0, [0; _]);
+        let (mut n_words, mut open, mut padded) = (0, 0, [0; _]);
         // A block may be empty: what the text ends in ends there.
-        for start in (0..=text.len()).step_by(BLOCK_BYTES) {
-            let edges = Block::at(text, start, &mut padded).edges();
+        for at in (0..=text.len()).step_by(BLOCK_BYTES) {
+            let edges = Block::at(text, at, &mut padded).edges();
             n_words += edges.word_starts.count_ones();
-            let mut starts = edges.run_starts;
-            for end in bits(edges.run_ends) {
-                // Of the runs that have not ended, only the first can start before this end.
-                let first = starts & below(end);
-                if first != 0 {
-                    run = start + first.trailing_zeros() as usize;
-                    starts ^= first;
-                }
-                let end = start + end;
-                let hash = hash_of(text, run, end - run);
-                self.runs.add(hash, 1, Span { start: run as u32, end: end as u32 });
+            let (mut starts, mut ends) = (bits(edges.run_starts), bits(edges.run_ends));
+            // One that started in an earlier block ends before others start.
+            if edges.run_ends.trailing_zeros() < edges.run_starts.trailing_zeros()
+                && let Some(end) = ends.next()
+            {
+                self.count_run(text, open, at + end);
             }
-            if starts != 0 {
-                run = start + starts.trailing_zeros() as usize;
+            for end in ends {
+                let start = starts.next().unwrap_or_default();
+                self.count_run(text, at + start, at + end);
+            }
+            if let Some(start) = starts.next() {
+                open = at + start;
             }
         }
         n_words
+    }
+
+    #[inline]
+    fn count_run(&mut self, text: &[u8], start: usize, end: usize) {
+        let hash = hash_of(text, start, end - start);
+        self.runs.add(hash, 1, Span { start: start as u32, end: end as u32 });
     }
 
     /// Counts the words of every different run, and reports the identifiers.
@@ -161,12 +166,6 @@ fn word(
     } else if place.len() <= MAX_WORD_BYTES {
         found(Field::Body, hash(&tokenize::stem(&lower[place])), count);
     }
-}
-
-/// The bits below number `bit` (under 64).
-#[inline]
-fn below(bit: usize) -> u64 {
-    (1 << bit) - 1
 }
 
 /// The lowest so many bytes of a number.
