@@ -235,8 +235,8 @@ fn hash_of_long(bytes: &[u8]) -> u64 {
 
 /// Stems of words seen lately, by hash: most words are the same few thousand in every file of a project.
 struct Stems {
-    /// Hash of a word, and of its stem.
-    slots: Vec<(u64, u64)>,
+    /// Hash of a word, and of its stem. Arrays of zeros cost nothing until they are used.
+    slots: Vec<[u64; 2]>,
 }
 
 /// 256 kB: what fits the second cache beside the text.
@@ -244,7 +244,7 @@ const STEM_SLOTS: usize = 1 << 14;
 
 impl Default for Stems {
     fn default() -> Stems {
-        Stems { slots: vec![(0, 0); STEM_SLOTS] }
+        Stems { slots: vec![[0; 2]; STEM_SLOTS] }
     }
 }
 
@@ -254,10 +254,10 @@ impl Stems {
     fn of(&mut self, hash: u64, word: u128) -> u64 {
         // The tally has used the lowest bits.
         let slot = &mut self.slots[(hash >> 32) as usize % STEM_SLOTS];
-        if slot.0 != hash {
-            *slot = (hash, hash_of_stem(word));
+        if slot[0] != hash {
+            *slot = [hash, hash_of_stem(word)];
         }
-        slot.1
+        slot[1]
     }
 }
 

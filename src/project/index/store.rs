@@ -13,7 +13,6 @@ use std::time::{Duration, SystemTime};
 use super::Task;
 use super::format::{HEADER_BYTES, Header, hash};
 use super::tables::Tables;
-use crate::core::terms::{self, Field};
 use crate::private;
 use crate::project::root::Root;
 
@@ -52,7 +51,7 @@ pub(super) struct Opened {
 
 /// Where the index of a project is in a folder of indexes.
 pub(super) fn place(folder: &Path, root: &Root, task: &Task<'_>) -> Place {
-    let mut key = hash(words_version(), env!("CARGO_PKG_VERSION").as_bytes());
+    let mut key = hash(RULES_VERSION, env!("CARGO_PKG_VERSION").as_bytes());
     key = hash(key, root.path.as_os_str().as_bytes());
     let top = root.git_top.as_ref().map(|top| top.as_os_str().as_bytes());
     key = hash(key, top.unwrap_or_default());
@@ -61,17 +60,27 @@ pub(super) fn place(folder: &Path, root: &Root, task: &Task<'_>) -> Place {
     Place { path: folder.join(format!("{key:016x}.{ENDING}")), key }
 }
 
-/// A number that changes with the rules for words: what they make of a text that has a bit of everything.
-fn words_version() -> u64 {
-    const TEXT: &str = "fn parseHTTPResponse2(x_1: u8) { 3dModel queries caches running called uses } \
-        class Größe_a: def __init__ func (r *T) backOff const ABC_DEF status flies 修复逻辑 macro_rules! m";
-    let mut version = 0;
-    let length =
-        terms::Reader::default().every_term(TEXT.as_bytes(), |field: Field, term, count| {
-            version = hash(version ^ field as u64 ^ u64::from(count) << 8, &term.to_le_bytes());
-        });
-    hash(version, &length.to_le_bytes())
-}
+/// A number that changes with the rules for words and kinds of files: with any byte of the code that says them. It costs
+/// nothing at run time.
+const RULES_VERSION: u64 = {
+    let rules: [&[u8]; 4] = [
+        include_bytes!("../../core/blocks.rs"),
+        include_bytes!("../../core/corpus.rs"),
+        include_bytes!("../../core/terms.rs"),
+        include_bytes!("../../core/tokenize.rs"),
+    ];
+    // FNV-1a, with its offset and prime.
+    let (mut version, mut file) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while file < rules.len() {
+        let mut at = 0;
+        while at < rules[file].len() {
+            version = (version ^ rules[file][at] as u64).wrapping_mul(0x0100_0000_01b3);
+            at += 1;
+        }
+        file += 1;
+    }
+    version
+};
 
 /// Opens an index and notes that it was used.
 pub(super) fn open(place: &Place) -> Option<Opened> {
