@@ -29,6 +29,13 @@ pub struct Document {
     pub kind: Kind,
 }
 
+impl Document {
+    /// Its folder, and its name with the `/` before it.
+    pub(crate) fn folder_and_name(&self) -> (&[u8], &[u8]) {
+        self.path.split_at(memchr::memrchr(b'/', &self.path).unwrap_or(0))
+    }
+}
+
 /// What a file's bytes look like; decided by [`kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {

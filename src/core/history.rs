@@ -4,7 +4,6 @@
 
 use super::hash::FxMap;
 use super::query::Query;
-use super::tokenize;
 
 /// Commits that are looked at, newest first. Recall@10 at 300, 1,000, 3,000 and 10,000 commits was
 /// .846, .855, .864, .866 (retrieval study, nine repositories), and the time git takes grows with it.
@@ -61,7 +60,9 @@ impl History {
             if commit.documents.is_empty() || commit.n_files > MAX_COMMIT_FILES {
                 continue;
             }
-            subject_terms(&commit.subject, &index, &mut terms);
+            index.terms_in(&commit.subject, &mut terms);
+            terms.sort_unstable();
+            terms.dedup();
             let share = 1.0 / (commit.n_files as f64).sqrt();
             for &term in &terms {
                 for &document in &commit.documents {
@@ -98,21 +99,6 @@ impl History {
         others.sort_unstable();
         (times, others)
     }
-}
-
-/// The query's terms in a subject, each once.
-fn subject_terms(subject: &[u8], index: &FxMap<&[u8], u32>, terms: &mut Vec<u32>) {
-    terms.clear();
-    let mut word = Vec::new();
-    for range in tokenize::words(subject) {
-        word.clear();
-        word.extend(subject[range].iter().map(u8::to_ascii_lowercase));
-        tokenize::stem_in_place(&mut word);
-        terms.extend(index.get(word.as_slice()));
-    }
-    tokenize::wide_words(subject, |_, word| terms.extend(index.get(word.as_bytes())));
-    terms.sort_unstable();
-    terms.dedup();
 }
 
 #[cfg(test)]

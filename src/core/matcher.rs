@@ -6,12 +6,12 @@
 use super::blocks::{BLOCK_BYTES, Block, bits, is_lower, is_upper};
 use super::corpus::{self, Counts, Kind};
 use super::hash::FxMap;
-use super::query::{Identifier, Query};
+use super::query::{Identifier, Index, Query};
 use super::tokenize::{self, CLASS, DIGIT, IDENTIFIER, MAX_WORD_BYTES};
 
 /// A query made ready to read documents with. Shared by threads; see [`Matcher::count`].
 pub struct Matcher<'q> {
-    terms: FxMap<&'q [u8], u32>,
+    terms: Index<'q>,
     identifiers: FxMap<&'q [u8], (u32, &'q Identifier)>,
     /// How words of the stems, and identifiers, start.
     starts: Starts,
@@ -45,7 +45,7 @@ impl<'q> Matcher<'q> {
         let length = self.count_words(text, scratch);
         if self.has_wide_terms {
             tokenize::wide_words(text, |_, word| {
-                if let Some(&term) = self.terms.get(word.as_bytes()) {
+                if let Some(term) = self.terms.get(word.as_bytes()) {
                     scratch.body.add(term);
                 }
             });
@@ -91,7 +91,7 @@ impl<'q> Matcher<'q> {
             scratch.word.clear();
             scratch.word.extend(text[start..end].iter().map(u8::to_ascii_lowercase));
             tokenize::stem_in_place(&mut scratch.word);
-            if let Some(&term) = self.terms.get(scratch.word.as_slice()) {
+            if let Some(term) = self.terms.get(&scratch.word) {
                 scratch.body.add(term);
             }
         }

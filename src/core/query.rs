@@ -104,8 +104,48 @@ impl Query {
 
     /// Stem to index in [`Query::terms`].
     #[must_use]
-    pub(crate) fn index(&self) -> FxMap<&[u8], u32> {
-        (0u32..).zip(&self.terms).map(|(k, term)| (term.stem.as_slice(), k)).collect()
+    pub(crate) fn index(&self) -> Index<'_> {
+        let stems = || self.terms.iter().map(|term| term.stem.as_slice());
+        let firsts = stems().flat_map(<[u8]>::first).fold(0, |firsts, &byte| firsts | first(byte));
+        Index { terms: stems().zip(0..).collect(), firsts }
+    }
+}
+
+/// Finds the terms of a query by their stems.
+pub(crate) struct Index<'q> {
+    terms: FxMap<&'q [u8], u32>,
+    /// How stems start, see [`first`]: most words start otherwise.
+    firsts: u32,
+}
+
+/// A bit for the first byte of a word, letter case aside. A stem starts like its word.
+fn first(byte: u8) -> u32 {
+    1 << (byte & 31)
+}
+
+impl Index<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// The term of a stem.
+    #[inline]
+    pub(crate) fn get(&self, stem: &[u8]) -> Option<u32> {
+        self.terms.get(stem).copied()
+    }
+
+    /// The terms in a short text, a path or a subject: each as often as it occurs, into `terms`, which is emptied first.
+    pub(crate) fn terms_in(&self, text: &[u8], terms: &mut Vec<u32>) {
+        terms.clear();
+        let mut word = Vec::new();
+        for range in tokenize::words(text).filter(|word| self.firsts & first(text[word.start]) != 0)
+        {
+            word.clear();
+            word.extend(text[range].iter().map(u8::to_ascii_lowercase));
+            tokenize::stem_in_place(&mut word);
+            terms.extend(self.get(&word));
+        }
+        tokenize::wide_words(text, |_, word| terms.extend(self.get(word.as_bytes())));
     }
 }
 

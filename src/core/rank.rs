@@ -5,13 +5,14 @@
 //! frequencies, added with weights; times coverage of the query; plus shares of the best score for priors
 //! and for files that changed together with the best.
 
+use std::ops::Range;
+
 use super::bm25::{Bm25, idf};
-use super::corpus::{Corpus, Document};
+use super::corpus::{Corpus, Kind};
 use super::history::{History, Past};
 use super::mention;
 use super::query::{Identifier, Query, Term};
 use super::signal;
-use super::tokenize;
 
 /// The weights of the recipe: one table, chosen by `bench/ranking` from data.
 #[derive(Debug, Clone, PartialEq)]
@@ -207,23 +208,30 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
 fn path_terms(query: &Query, corpus: &Corpus) -> Vec<Vec<(u32, f64)>> {
     let index = query.index();
     let mut paths = vec![Vec::new(); query.terms.len()];
-    let mut word = Vec::new();
-    for (document, Document { path, .. }) in (0u32..).zip(&corpus.documents) {
-        for range in tokenize::words(path) {
-            word.clear();
-            word.extend(path[range].iter().map(u8::to_ascii_lowercase));
-            tokenize::stem_in_place(&mut word);
-            if let Some(&term) = index.get(word.as_slice()) {
-                add(&mut paths[term as usize], document);
+    let (mut in_folder, mut in_name) = (Vec::new(), Vec::new());
+    for (folder, documents) in folders(corpus) {
+        index.terms_in(folder, &mut in_folder);
+        for d in documents {
+            index.terms_in(corpus.documents[d].folder_and_name().1, &mut in_name);
+            for &term in in_folder.iter().chain(&in_name) {
+                add(&mut paths[term as usize], d as u32);
             }
         }
-        tokenize::wide_words(path, |_, word| {
-            if let Some(&term) = index.get(word.as_bytes()) {
-                add(&mut paths[term as usize], document);
-            }
-        });
     }
     paths
+}
+
+/// The folders in which documents are, and the documents: those of one folder follow each other, and what is in most of a path needs
+/// to be looked at once.
+fn folders(corpus: &Corpus) -> impl Iterator<Item = (&[u8], Range<usize>)> {
+    let mut start = 0;
+    corpus.documents.chunk_by(|a, b| a.folder_and_name().0 == b.folder_and_name().0).map(
+        move |all| {
+            let documents = start..start + all.len();
+            start = documents.end;
+            (all[0].folder_and_name().0, documents)
+        },
+    )
 }
 
 fn add(list: &mut Vec<(u32, f64)>, document: u32) {
@@ -309,20 +317,28 @@ fn apply_priors(
     calm: f64,
     scores: &mut [f64],
 ) {
-    for (document, score) in corpus.documents.iter().zip(scores.iter_mut()) {
-        if signal::is_foreign(&document.path, document.kind) {
-            *score *= weights.foreign;
+    for (folder, documents) in folders(corpus) {
+        let is_foreign = signal::is_foreign_folder(folder);
+        for d in documents {
+            let document = &corpus.documents[d];
+            let name = document.folder_and_name().1;
+            if is_foreign || document.kind != Kind::Source || signal::is_minified(name) {
+                scores[d] *= weights.foreign;
+            }
         }
     }
     let top = best(scores);
     let aside = if query.asks_for_asides() { weights.asked_test } else { weights.test };
-    for (d, document) in corpus.documents.iter().enumerate() {
-        if signal::is_aside(&document.path) {
-            scores[d] += top * aside;
+    for (folder, documents) in folders(corpus) {
+        let is_aside = signal::is_aside(folder);
+        for d in documents {
+            if is_aside || signal::is_aside(corpus.documents[d].folder_and_name().1) {
+                scores[d] += top * aside;
+            }
+            let recency =
+                past.last[d].map_or(0.0, |age| 1.0 / (1.0 + f64::from(age) / weights.recency_half));
+            scores[d] += calm * top * weights.recency * recency;
         }
-        let recency =
-            past.last[d].map_or(0.0, |age| 1.0 / (1.0 + f64::from(age) / weights.recency_half));
-        scores[d] += calm * top * weights.recency * recency;
     }
 }
 

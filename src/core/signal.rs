@@ -2,8 +2,6 @@
 //!
 //! Paths in, small facts out. The ranking turns them into shares of the score; see `rank`.
 
-use super::corpus::Kind;
-
 /// Parts of a path that mark tests.
 const TEST_PARTS: &[&str] = &["test", "tests", "spec", "specs", "testing", "testdata"];
 
@@ -35,21 +33,22 @@ pub fn is_test(path: &[u8]) -> bool {
     has_part || camel(b"Test") || camel(b"Tests") || camel(b"Spec") || camel(b"IT")
 }
 
-/// Is it a test, a benchmark or an example by the parts of its path?
+/// Is it a test, a benchmark or an example by the parts of its path, or of a piece of it?
 #[must_use]
 pub(crate) fn is_aside(path: &[u8]) -> bool {
     parts(path).any(|part| is_one_of(part, TEST_PARTS) || is_one_of(part, ASIDE_PARTS))
 }
 
-/// Did it come from elsewhere, was it generated or minified?
+/// Did what is in this folder come from elsewhere, or was it generated?
 #[must_use]
-pub(crate) fn is_foreign(path: &[u8], kind: Kind) -> bool {
-    let mut folders: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
-    let name = folders.pop().unwrap_or_default();
-    let minified_name = [&b".min.js"[..], b".min.css", b".min.mjs", b".bundle.js"];
-    kind != Kind::Source
-        || folders.iter().any(|folder| is_one_of(folder, FOREIGN_FOLDERS))
-        || minified_name.iter().any(|ending| name.ends_with(ending))
+pub(crate) fn is_foreign_folder(path: &[u8]) -> bool {
+    path.split(|&b| b == b'/').any(|folder| is_one_of(folder, FOREIGN_FOLDERS))
+}
+
+/// Was it minified, by its name?
+#[must_use]
+pub(crate) fn is_minified(name: &[u8]) -> bool {
+    [&b".min.js"[..], b".min.css", b".min.mjs", b".bundle.js"].iter().any(|end| name.ends_with(end))
 }
 
 /// The parts of a path between `/`, `.`, `-` and `_`.
@@ -57,8 +56,11 @@ fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.split(|b| matches!(b, b'/' | b'.' | b'-' | b'_'))
 }
 
+/// Most parts have another length than any of the words.
 fn is_one_of(part: &[u8], list: &[&str]) -> bool {
-    list.iter().any(|word| part.eq_ignore_ascii_case(word.as_bytes()))
+    let is_word =
+        |word: &&str| word.len() == part.len() && word.as_bytes().eq_ignore_ascii_case(part);
+    list.iter().any(is_word)
 }
 
 #[cfg(test)]
@@ -87,12 +89,8 @@ mod tests {
     fn asides_and_foreign_code() {
         assert!(is_aside(b"examples/basic.rs") && is_aside(b"benches/bench_x.rs"));
         assert!(!is_aside(b"src/router.rs") && !is_aside(b"src/exemplar.rs"));
-        assert!(is_foreign(b"vendor/lib/a.go", Kind::Source));
-        assert!(is_foreign(b"src/jquery.min.js", Kind::Source));
-        assert!(is_foreign(b"src/api.pb.go", Kind::Generated));
-        assert!(
-            !is_foreign(b"src/vendor.rs", Kind::Source)
-                && !is_foreign(b"src/build.rs", Kind::Source)
-        );
+        assert!(is_foreign_folder(b"vendor/lib") && is_foreign_folder(b"web/Dist"));
+        assert!(!is_foreign_folder(b"src/vendors") && !is_foreign_folder(b""));
+        assert!(is_minified(b"/jquery.min.js") && !is_minified(b"/min.js"));
     }
 }

@@ -1,7 +1,6 @@
 //! The lines of a file that say most about a query, and text made safe to show an agent.
 
 use super::query::Query;
-use super::tokenize;
 
 /// Lines of a window: about a screen, and mostly a whole function.
 const WINDOW_LINES: usize = 24;
@@ -62,17 +61,13 @@ fn window(lines: &[&[u8]], start: usize) -> Window {
 /// Per line: the content terms in it, one entry for each occurrence.
 fn hits_by_line(lines: &[&[u8]], query: &Query) -> Vec<Vec<u32>> {
     let index = query.index();
-    let is_content = |term: u32| !query.terms[term as usize].is_stop;
-    let term = |stem: &[u8]| index.get(stem).copied().filter(|&t| is_content(t));
-    lines
-        .iter()
-        .map(|line| {
-            let mut hits: Vec<u32> =
-                tokenize::words(line).filter_map(|r| term(&tokenize::stem(&line[r]))).collect();
-            tokenize::wide_words(line, |_, word| hits.extend(term(word.as_bytes())));
-            hits
-        })
-        .collect()
+    let hits = |line: &&[u8]| {
+        let mut hits = Vec::new();
+        index.terms_in(line, &mut hits);
+        hits.retain(|&term| !query.terms[term as usize].is_stop);
+        hits
+    };
+    lines.iter().map(hits).collect()
 }
 
 fn score(hits: &[Vec<u32>]) -> usize {

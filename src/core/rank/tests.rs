@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::tokenize;
 use super::*;
 use crate::core::history::Commit;
 use crate::core::matcher::{Matcher, Scratch};
@@ -163,7 +164,7 @@ proptest! {
         let mut length = 0;
         for range in tokenize::words(text.as_bytes()) {
             length += 1;
-            if let Some(&term) = index.get(tokenize::stem(&text.as_bytes()[range]).as_slice()) {
+            if let Some(term) = index.get(&tokenize::stem(&text.as_bytes()[range])) {
                 *expected.entry(term).or_insert(0) += 1;
             }
         }
