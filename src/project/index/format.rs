@@ -5,7 +5,7 @@
 use crate::core::terms::FIELDS;
 
 /// Changes whenever the layout or the meaning of a byte does.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// Fields that have postings.
 pub(super) const N_FIELDS: usize = FIELDS.len();
@@ -107,6 +107,19 @@ impl<'a> Bytes<'a> {
     pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
         let count = self.count()?;
         self.take(count)
+    }
+
+    /// So many things, each of a byte or more: a wrong count asks for no more room than there are bytes.
+    pub(super) fn list<T>(
+        &mut self,
+        count: usize,
+        read: impl Fn(&mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let mut list = Vec::with_capacity(count.min(self.0.len()));
+        for _ in 0..count {
+            list.push(read(self)?);
+        }
+        Some(list)
     }
 }
 

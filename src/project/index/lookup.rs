@@ -18,19 +18,20 @@ use crate::project::scan::{self, Found};
 
 /// Surveys. `None`: not possible with this index; do without.
 pub(super) fn survey(
-    index: &Opened,
+    mut index: Opened,
     root: &Root,
     query: &Query,
     task: &Task<'_>,
 ) -> Option<Survey> {
+    let known = index.tables.past.take();
     let tables = &index.tables;
-    let known = tables.past.as_ref().filter(|_| {
+    let known = known.filter(|_| {
         tables.watch.environment == git::environment() && watch::is_same(&tables.watch.settings)
     });
-    let past = past::start(root, known, task.extensions)?;
+    let past = past::start(root, known.as_ref(), task.extensions)?;
     let files = stamp::all(&root.path, &tables.paths);
     let listing = listing::listing(root, task.extensions, tables)?;
-    let fields = Fields::read(index, query)?;
+    let fields = Fields::read(&index, query)?;
 
     let again = Again::of(tables, &files, &listing, &fields.suspects);
     let found = scan::count(&root.path, &again.paths, query, task.max_file_bytes);

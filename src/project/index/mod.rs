@@ -119,7 +119,7 @@ pub fn folder(cache: &Path) -> PathBuf {
 #[must_use]
 pub fn survey(folder: &Path, root: &Root, query: &Query, task: &Task<'_>) -> Option<Survey> {
     let index = store::open(&store::place(folder, root, task))?;
-    lookup::survey(&index, root, query, task)
+    lookup::survey(index, root, query, task)
 }
 
 /// Makes or renews the index of a project, and removes old ones of others.

@@ -49,7 +49,9 @@ pub(super) fn read(
     };
     let kept: Vec<Loose> =
         commits.into_iter().filter(|commit| !skip.contains(&commit.id)).collect();
-    Some(collect(head, guard, &kept, extensions))
+    // Ids are kept without their lengths.
+    let is_one_kind = kept.iter().all(|commit| commit.id.len() == head.len());
+    is_one_kind.then(|| collect(head, guard, &kept, extensions))
 }
 
 /// A commit with its paths spelled out.
@@ -77,8 +79,7 @@ fn extended(root: &Root, head: &[u8], past: &Past) -> Option<Vec<Loose>> {
     let head = String::from_utf8_lossy(head);
     let list = git::output(&root.path, &["rev-list", "--no-merges", &history::max_count(), &head])?;
     let ids: Vec<&[u8]> = list.split(|&b| b == b'\n').filter(|id| !id.is_empty()).collect();
-    let known: HashMap<&[u8], &PastCommit> =
-        past.commits.iter().map(|commit| (commit.id.as_slice(), commit)).collect();
+    let known: HashMap<&[u8], &PastCommit> = past.with_ids().collect();
     let missing: Vec<String> = ids
         .iter()
         .filter(|id| !known.contains_key(*id))
@@ -99,15 +100,15 @@ fn extended(root: &Root, head: &[u8], past: &Past) -> Option<Vec<Loose>> {
     let new: HashMap<&[u8], Loose> =
         history::entries(&log).iter().map(|entry| (entry.id, Loose::of(entry))).collect();
     let loose = |id: &&[u8]| match known.get(*id) {
-        Some(commit) => Some(loosen(commit, past)),
+        Some(commit) => Some(loosen(id, commit, past)),
         None => new.get(*id).cloned(),
     };
     ids.iter().map(loose).collect()
 }
 
-fn loosen(commit: &PastCommit, past: &Past) -> Loose {
+fn loosen(id: &[u8], commit: &PastCommit, past: &Past) -> Loose {
     Loose {
-        id: commit.id.clone(),
+        id: id.to_vec(),
         subject: commit.subject.clone(),
         n_files: commit.n_files,
         paths: commit.paths.iter().map(|&at| past.paths.get(at as usize).to_vec()).collect(),
@@ -122,16 +123,16 @@ fn collect(head: &[u8], guard: u64, commits: &[Loose], extensions: &Extensions) 
     all.sort_unstable();
     all.dedup();
     let paths = Paths::of(all);
+    let ids = commits.iter().flat_map(|commit| &commit.id).copied().collect();
     let commits = commits
         .iter()
         .map(|commit| PastCommit {
-            id: commit.id.clone(),
             subject: commit.subject.clone(),
             n_files: commit.n_files,
             paths: commit.paths.iter().filter_map(|p| paths.find(p)).map(|at| at as u32).collect(),
         })
         .collect();
-    Past { head: head.to_vec(), guard, paths, commits }
+    Past { head: head.to_vec(), guard, paths, ids, commits }
 }
 
 /// The past, known or under way.
@@ -172,7 +173,7 @@ impl Pending {
     /// Waits, and reads the past against the documents (sorted by path).
     pub(super) fn finish(
         self,
-        kept: Option<&Past>,
+        kept: Option<Past>,
         documents: &[Document],
         root: &Root,
     ) -> (History, Option<Warning>) {
@@ -183,7 +184,7 @@ impl Pending {
             Pending::Extending(thread) => thread.join().ok().flatten(),
         };
         match past {
-            Some(past) => cut(resolve(Some(&past), documents), root),
+            Some(past) => cut(resolve(Some(past), documents), root),
             None => history::start(root).finish(documents),
         }
     }
@@ -198,7 +199,7 @@ fn cut(history: History, root: &Root) -> (History, Option<Warning>) {
 }
 
 /// Paths to documents: both are sorted, so one pass over both.
-fn resolve(past: Option<&Past>, documents: &[Document]) -> History {
+fn resolve(past: Option<Past>, documents: &[Document]) -> History {
     let Some(past) = past else { return History::default() };
     let mut at = 0;
     let places: Vec<Option<u32>> = past
@@ -209,10 +210,11 @@ fn resolve(past: Option<&Past>, documents: &[Document]) -> History {
             documents.get(at).filter(|d| d.path == path).map(|_| at as u32)
         })
         .collect();
-    let commit = |commit: &PastCommit| Commit {
-        subject: commit.subject.clone(),
-        documents: commit.paths.iter().filter_map(|&path| places[path as usize]).collect(),
+    // What a commit has is taken over as it is, not copied.
+    let commit = |commit: PastCommit| Commit {
+        subject: commit.subject,
+        documents: commit.paths.into_iter().filter_map(|path| places[path as usize]).collect(),
         n_files: commit.n_files as usize,
     };
-    History { commits: past.commits.iter().map(commit).collect() }
+    History { commits: past.commits.into_iter().map(commit).collect() }
 }

@@ -78,12 +78,13 @@ pub(super) struct Past {
     pub(super) guard: u64,
     /// Paths of source files that they touched.
     pub(super) paths: Paths,
+    /// Beside `commits`, one after the other: each is as long as `head`.
+    pub(super) ids: Vec<u8>,
     pub(super) commits: Vec<PastCommit>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PastCommit {
-    pub(super) id: Vec<u8>,
     pub(super) subject: Vec<u8>,
     pub(super) n_files: u64,
     /// Into [`Past::paths`], in git's order.
@@ -103,8 +104,8 @@ impl Stamped {
 
     fn read(bytes: &mut Bytes<'_>) -> Option<Stamped> {
         let paths = Paths::read(bytes)?;
-        let stamps: Option<_> = (0..paths.len()).map(|_| bytes.u64()).collect();
-        Some(Stamped { paths, stamps: stamps? })
+        let stamps = bytes.list(paths.len(), Bytes::u64)?;
+        Some(Stamped { paths, stamps })
     }
 }
 
@@ -173,7 +174,7 @@ impl Tables {
         let seconds = bytes.number()?;
         let n_terms = [bytes.number()?, bytes.number()?];
         let paths = Paths::read(&mut bytes)?;
-        let files: Option<_> = (0..paths.len()).map(|_| File::read(&mut bytes)).collect();
+        let files = bytes.list(paths.len(), File::read)?;
         let watch = Watch {
             is_kept: bytes.u8()? == 1,
             environment: bytes.u64()?,
@@ -184,7 +185,7 @@ impl Tables {
         };
         let past = if bytes.u8()? == 1 { Some(Past::read(&mut bytes)?) } else { None };
         bytes.0.is_empty().then_some(())?;
-        Some(Tables { root, seconds, n_terms, paths, files: files?, watch, past })
+        Some(Tables { root, seconds, n_terms, paths, files, watch, past })
     }
 }
 
@@ -193,9 +194,9 @@ impl Past {
         put_bytes(out, &self.head);
         put_u64(out, self.guard);
         self.paths.put(out);
+        put_bytes(out, &self.ids);
         put_number(out, self.commits.len() as u64);
         for commit in &self.commits {
-            put_bytes(out, &commit.id);
             put_bytes(out, &commit.subject);
             put_number(out, commit.n_files);
             put_number(out, commit.paths.len() as u64);
@@ -207,24 +208,29 @@ impl Past {
         let head = bytes.bytes()?.to_vec();
         let guard = bytes.u64()?;
         let paths = Paths::read(bytes)?;
+        let ids = bytes.bytes()?.to_vec();
         let count = bytes.count()?;
-        let commits: Option<_> = (0..count).map(|_| PastCommit::read(bytes, paths.len())).collect();
-        Some(Past { head, guard, commits: commits?, paths })
+        let commits = bytes.list(count, |bytes| PastCommit::read(bytes, paths.len()))?;
+        (count.checked_mul(head.len())? == ids.len()).then_some(())?;
+        Some(Past { head, guard, paths, ids, commits })
+    }
+
+    /// Ids and commits, newest first.
+    pub(super) fn with_ids(&self) -> impl Iterator<Item = (&[u8], &PastCommit)> {
+        self.ids.chunks(self.head.len().max(1)).zip(&self.commits)
     }
 }
 
 impl PastCommit {
     fn read(bytes: &mut Bytes<'_>, n_paths: usize) -> Option<PastCommit> {
-        let id = bytes.bytes()?.to_vec();
         let subject = bytes.bytes()?.to_vec();
         let n_files = bytes.number()?;
         let count = bytes.count()?;
-        let path = |bytes: &mut Bytes<'_>| {
+        let paths = bytes.list(count, |bytes| {
             let path = bytes.number()?;
             (path < n_paths as u64).then_some(path as u32)
-        };
-        let paths: Option<_> = (0..count).map(|_| path(bytes)).collect();
-        Some(PastCommit { id, subject, n_files, paths: paths? })
+        })?;
+        Some(PastCommit { subject, n_files, paths })
     }
 }
 
@@ -235,12 +241,7 @@ mod tests {
     fn sample() -> Tables {
         let stamped = |path: &str| Stamped { paths: Paths::of([path.as_bytes()]), stamps: vec![9] };
         let file = |content, is_tracked| File { stamp: 3, length: 400, content, is_tracked };
-        let commit = PastCommit {
-            id: b"ab".to_vec(),
-            subject: b"fix".to_vec(),
-            n_files: 300,
-            paths: vec![1, 0],
-        };
+        let commit = PastCommit { subject: b"fix".to_vec(), n_files: 300, paths: vec![1, 0] };
         Tables {
             root: b"/r".to_vec(),
             seconds: 1_700_000_000,
@@ -259,6 +260,7 @@ mod tests {
                 head: b"00".to_vec(),
                 guard: 4,
                 paths: Paths::of([&b"a.rs"[..], b"old.rs"]),
+                ids: b"ab".to_vec(),
                 commits: vec![commit],
             }),
         }
