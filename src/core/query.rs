@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::hash::FxMap;
 use super::mention;
-use super::tokenize::{self, MAX_WORD_BYTES};
+use super::tokenize::{self, MAX_WORD_BYTES, letter_bit};
 
 /// Distinct terms a query may have. A pasted log must not turn every word of a project into a match: on real
 /// prompts the first 60 to 100 words rank as well as all of them (retrieval study, 208 prompts: .557 against .552).
@@ -106,7 +106,8 @@ impl Query {
     #[must_use]
     pub(crate) fn index(&self) -> Index<'_> {
         let stems = || self.terms.iter().map(|term| term.stem.as_slice());
-        let firsts = stems().flat_map(<[u8]>::first).fold(0, |firsts, &byte| firsts | first(byte));
+        let firsts =
+            stems().flat_map(<[u8]>::first).fold(0, |firsts, &byte| firsts | letter_bit(byte));
         Index { terms: stems().zip(0..).collect(), firsts }
     }
 }
@@ -114,13 +115,8 @@ impl Query {
 /// Finds the terms of a query by their stems.
 pub(crate) struct Index<'q> {
     terms: FxMap<&'q [u8], u32>,
-    /// How stems start, see [`first`]: most words start otherwise.
+    /// How stems start, which is how their words do, see [`letter_bit`]: most words start otherwise.
     firsts: u32,
-}
-
-/// A bit for the first byte of a word, letter case aside. A stem starts like its word.
-fn first(byte: u8) -> u32 {
-    1 << (byte & 31)
 }
 
 impl Index<'_> {
@@ -138,7 +134,8 @@ impl Index<'_> {
     pub(crate) fn terms_in(&self, text: &[u8], terms: &mut Vec<u32>) {
         terms.clear();
         let mut word = Vec::new();
-        for range in tokenize::words(text).filter(|word| self.firsts & first(text[word.start]) != 0)
+        for range in
+            tokenize::words(text).filter(|word| self.firsts & letter_bit(text[word.start]) != 0)
         {
             word.clear();
             word.extend(text[range].iter().map(u8::to_ascii_lowercase));

@@ -2,14 +2,42 @@
 //!
 //! Paths in, small facts out. The ranking turns them into shares of the score; see `rank`.
 
+use super::tokenize::letter_bit;
+
+/// Words that a part of a path may be.
+struct Words {
+    all: &'static [&'static str],
+    /// How they start, see [`letter_bit`]: most parts start otherwise.
+    firsts: u32,
+}
+
+impl Words {
+    /// Lower-case words.
+    const fn new(all: &'static [&'static str]) -> Words {
+        let (mut firsts, mut at) = (0, 0);
+        while at < all.len() {
+            firsts |= letter_bit(all[at].as_bytes()[0]);
+            at += 1;
+        }
+        Words { all, firsts }
+    }
+
+    /// Letter case aside.
+    fn contain(&self, part: &[u8]) -> bool {
+        part.first().is_some_and(|&byte| self.firsts & letter_bit(byte) != 0)
+            && self.all.iter().any(|word| part.eq_ignore_ascii_case(word.as_bytes()))
+    }
+}
+
 /// Parts of a path that mark tests.
-const TEST_PARTS: &[&str] = &["test", "tests", "spec", "specs", "testing", "testdata"];
+static TEST_PARTS: Words = Words::new(&["test", "tests", "spec", "specs", "testing", "testdata"]);
 
 /// Parts of a path that mark what surrounds the product.
-const ASIDE_PARTS: &[&str] = &["benchmark", "benchmarks", "bench", "example", "examples", "e2e"];
+static ASIDE_PARTS: Words =
+    Words::new(&["benchmark", "benchmarks", "bench", "example", "examples", "e2e"]);
 
 /// Folders of code that came from elsewhere or was built: right to know, rarely right to edit.
-const FOREIGN_FOLDERS: &[&str] = &[
+static FOREIGN_FOLDERS: Words = Words::new(&[
     "vendor",
     "vendored",
     "third_party",
@@ -19,14 +47,14 @@ const FOREIGN_FOLDERS: &[&str] = &[
     "build",
     "generated",
     "bower_components",
-];
+]);
 
 /// Is it a test, as people name them? Decides the `(test)` mark of results.
 ///
 /// A folder or part of the name that is *test*, *spec* or such, or a file name that ends in `Test`, `Tests`, `Spec` or `IT`.
 #[must_use]
 pub fn is_test(path: &[u8]) -> bool {
-    let has_part = parts(path).any(|part| is_one_of(part, TEST_PARTS));
+    let has_part = parts(path).any(|part| TEST_PARTS.contain(part));
     let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
     let stem = name.rsplitn(2, |&b| b == b'.').last().unwrap_or(name);
     let camel = |ending: &[u8]| stem.len() > ending.len() && stem.ends_with(ending);
@@ -36,13 +64,13 @@ pub fn is_test(path: &[u8]) -> bool {
 /// Is it a test, a benchmark or an example by the parts of its path, or of a piece of it?
 #[must_use]
 pub(crate) fn is_aside(path: &[u8]) -> bool {
-    parts(path).any(|part| is_one_of(part, TEST_PARTS) || is_one_of(part, ASIDE_PARTS))
+    parts(path).any(|part| TEST_PARTS.contain(part) || ASIDE_PARTS.contain(part))
 }
 
 /// Did what is in this folder come from elsewhere, or was it generated?
 #[must_use]
 pub(crate) fn is_foreign_folder(path: &[u8]) -> bool {
-    path.split(|&b| b == b'/').any(|folder| is_one_of(folder, FOREIGN_FOLDERS))
+    path.split(|&b| b == b'/').any(|folder| FOREIGN_FOLDERS.contain(folder))
 }
 
 /// Was it minified, by its name?
@@ -54,13 +82,6 @@ pub(crate) fn is_minified(name: &[u8]) -> bool {
 /// The parts of a path between `/`, `.`, `-` and `_`.
 fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.split(|b| matches!(b, b'/' | b'.' | b'-' | b'_'))
-}
-
-/// Most parts have another length than any of the words.
-fn is_one_of(part: &[u8], list: &[&str]) -> bool {
-    let is_word =
-        |word: &&str| word.len() == part.len() && word.as_bytes().eq_ignore_ascii_case(part);
-    list.iter().any(is_word)
 }
 
 #[cfg(test)]

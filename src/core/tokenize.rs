@@ -45,6 +45,12 @@ pub(crate) fn class_at(text: &[u8], at: usize) -> u8 {
     text.get(at).map_or(0, |&byte| CLASS[byte as usize])
 }
 
+/// A bit for a letter, whatever its case: for filters on how words start. Other bytes share the bits.
+#[inline]
+pub(crate) const fn letter_bit(byte: u8) -> u32 {
+    1 << (byte & 31)
+}
+
 /// End of the word that starts at `start`.
 #[inline]
 pub(crate) fn word_end(text: &[u8], start: usize) -> usize {
