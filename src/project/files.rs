@@ -263,6 +263,14 @@ impl RealFolders {
     }
 }
 
+/// A root for very many paths: `.` where the process stands in it, as hooks and servers do, so that the system walks down from there.
+///
+/// Nothing here ever changes the folder of the process.
+pub(super) fn near(root: &Path) -> &Path {
+    let is_here = std::env::current_dir().is_ok_and(|here| here == root);
+    if is_here { Path::new(".") } else { root }
+}
+
 /// A relative path on this system.
 #[must_use]
 pub fn full_path(root: &Path, relative: &[u8]) -> PathBuf {

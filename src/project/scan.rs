@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Warning;
-use super::files::full_path;
+use super::files::{full_path, near};
 use crate::core::corpus::{Corpus, Counts, Kind};
 use crate::core::matcher::{Matcher, Scratch};
 use crate::core::query::Query;
@@ -101,7 +101,7 @@ pub(super) fn count<P: AsRef<[u8]> + Sync>(
     query: &Query,
     max_bytes: u64,
 ) -> Found {
-    let matcher = Matcher::new(query);
+    let (matcher, root) = (Matcher::new(query), near(root));
     let cursor = AtomicUsize::new(0);
     let work = || scan_share(root, paths, &matcher, max_bytes, &cursor);
     let shares = match threads(paths.len()) {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::format::{HEADER_BYTES, Header, N_FIELDS, Paths, Section, hash};
@@ -182,7 +183,7 @@ fn read_files(
     paths: &Paths,
     old: Option<&Tables>,
 ) -> Read {
-    let cursor = AtomicUsize::new(0);
+    let (cursor, root) = (AtomicUsize::new(0), files::near(&root.path));
     let work = || read_share(root, task, moment, paths, old, &cursor);
     let shares = match scan::threads(paths.len()) {
         1 => vec![work()],
@@ -206,7 +207,7 @@ fn read_files(
 }
 
 fn read_share(
-    root: &Root,
+    root: &Path,
     task: &Task<'_>,
     moment: Moment,
     paths: &Paths,
@@ -222,13 +223,13 @@ fn read_share(
         }
         for k in start..paths.len().min(start + scan::STRIDE) {
             let path = paths.get(k);
-            let full = full_path(&root.path, path);
+            let full = full_path(root, path);
             let kept = old.and_then(|old| take(old, path, stamp::keep(&full, moment)));
             if let Some((from, file)) = kept {
                 share.files.push((k, file, Some(from)));
                 continue;
             }
-            let (stamp, content) = match scan::read(&root.path, path, limit, &mut text) {
+            let (stamp, content) = match scan::read(root, path, limit, &mut text) {
                 Reading::Read(seen) => {
                     (stamp::kept(&seen, moment), Content::Text(corpus::kind(&text)))
                 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::format::{Paths, hash};
+use crate::project::files::near;
 
 /// Equal to no stamp: look again.
 pub(super) const UNSURE: u64 = 0;
@@ -98,7 +99,7 @@ const THREADED_FROM: usize = 1_000;
 
 /// [`at`] for every path of a list. One `lstat` each, by all processors when there are many.
 pub(super) fn all(root: &Path, paths: &Paths) -> Vec<u64> {
-    let mut stamps = vec![ABSENT; paths.len()];
+    let (mut stamps, root) = (vec![ABSENT; paths.len()], near(root));
     let n_threads = match paths.len() {
         n if n < THREADED_FROM => 1,
         _ => crate::threads::processors(),
