@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::blocks::{BLOCK_BYTES, Block, bits};
 use super::hash::FxMap;
 use super::mention;
 use super::tokenize::{self, MAX_WORD_BYTES, letter_bit};
@@ -133,14 +134,19 @@ impl Index<'_> {
     /// The terms in a short text, a path or a subject: each as often as it occurs, into `terms`, which is emptied first.
     pub(crate) fn terms_in(&self, text: &[u8], terms: &mut Vec<u32>) {
         terms.clear();
-        let mut word = Vec::new();
-        for range in
-            tokenize::words(text).filter(|word| self.firsts & letter_bit(text[word.start]) != 0)
-        {
-            word.clear();
-            word.extend(text[range].iter().map(u8::to_ascii_lowercase));
-            tokenize::stem_in_place(&mut word);
-            terms.extend(self.get(&word));
+        let (mut word, mut padded) = (Vec::new(), [0; _]);
+        for block in (0..text.len()).step_by(BLOCK_BYTES) {
+            let starts = Block::at(text, block, &mut padded).starts().words;
+            for start in bits(starts).map(|bit| block + bit) {
+                if self.firsts & letter_bit(text[start]) == 0 {
+                    continue;
+                }
+                word.clear();
+                let end = tokenize::word_end(text, start);
+                word.extend(text[start..end].iter().map(u8::to_ascii_lowercase));
+                tokenize::stem_in_place(&mut word);
+                terms.extend(self.get(&word));
+            }
         }
         tokenize::wide_words(text, |_, word| terms.extend(self.get(word.as_bytes())));
     }
