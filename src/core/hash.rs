@@ -1,7 +1,7 @@
-//! A quick hash for maps over words: of a prompt, a project or a transcript.
+//! Quick hashes: for maps over words of a prompt, a project or a transcript, and the step that the index's own are made of.
 //!
-//! The multiply-and-rotate hash of the Rust compiler. What is hashed comes from local files and who could choose collisions
-//! could slow down nobody else, while the default hasher took a third of the selector's time.
+//! Maps use the multiply-and-rotate hash of the Rust compiler. What is hashed comes from local files and who could choose
+//! collisions could slow down nobody else, while the default hasher took a third of the selector's time.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -71,4 +71,15 @@ impl Hasher for FxHasher {
     fn finish(&self) -> u64 {
         self.0.rotate_left(FINISH_ROTATION)
     }
+}
+
+/// Odd constants with about as many ones as zeros: the fractional bits of √2, √3 and √5.
+pub(crate) const K: [u64; 3] =
+    [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
+
+/// Folded multiplication, as wyhash has it: every bit counts in every bit.
+#[inline]
+pub(crate) fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
 }

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::blocks::{self, BLOCK_BYTES, Block, LANE_BYTES, bits};
+use super::hash::{K, fold};
 use super::tokenize::{self, MAX_WORD_BYTES};
 
 /// Where a term occurs; the lists of [`super::corpus::Corpus`].
@@ -205,16 +206,6 @@ fn hash_of(text: &[u8], start: usize, length: usize) -> u64 {
         0..=LANE_BYTES => hash_of_packed(packed(text, start, length)),
         _ => hash_of_long(&text[start..start + length]),
     }
-}
-
-/// Odd constants with about as many ones as zeros: the fractional bits of √2, √3 and √5.
-const K: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
-
-/// Folded multiplication, as wyhash has it: every bit counts in every bit.
-#[inline]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
 }
 
 #[inline]

@@ -215,7 +215,6 @@ fn read_share(
     cursor: &AtomicUsize,
 ) -> Share {
     let (mut share, mut reader, mut text) = (Share::default(), Reader::default(), Vec::new());
-    let limit = task.max_file_bytes;
     loop {
         let start = cursor.fetch_add(scan::STRIDE, Ordering::Relaxed);
         if start >= paths.len() {
@@ -223,21 +222,12 @@ fn read_share(
         }
         for k in start..paths.len().min(start + scan::STRIDE) {
             let path = paths.get(k);
-            let full = full_path(root, path);
-            let kept = old.and_then(|old| take(old, path, stamp::keep(&full, moment)));
-            if let Some((from, file)) = kept {
+            let is_kept = |old| take(old, path, stamp::keep(&full_path(root, path), moment));
+            if let Some((from, file)) = old.and_then(is_kept) {
                 share.files.push((k, file, Some(from)));
                 continue;
             }
-            let (stamp, content) = match scan::read(root, path, limit, &mut text) {
-                Reading::Read(seen) => {
-                    (stamp::kept(&seen, moment), Content::Text(corpus::kind(&text)))
-                }
-                Reading::TooLarge(seen) => (stamp::kept(&seen, moment), Content::TooLarge),
-                Reading::NotAFile | Reading::Unreadable => {
-                    (stamp::keep(&full, moment), Content::Unknown)
-                }
-            };
+            let (content, stamp) = read(root, path, task.max_file_bytes, moment, &mut text);
             let mut length = 0;
             if matches!(content, Content::Text(kind) if kind != Kind::Binary) {
                 length = reader.every_term(&text, |field, term, count| {
@@ -247,6 +237,25 @@ fn read_share(
             share.files.push((k, File { stamp, length, content, is_tracked: false }, None));
         }
     }
+}
+
+/// Reads a file into a buffer: what it is, and its stamp.
+fn read(
+    root: &Path,
+    path: &[u8],
+    max_bytes: u64,
+    moment: Moment,
+    text: &mut Vec<u8>,
+) -> (Content, u64) {
+    let (content, seen) = match scan::read(root, path, max_bytes, text) {
+        Reading::Read(seen) => (Content::Text(corpus::kind(text)), seen),
+        Reading::TooLarge(seen) => (Content::TooLarge, seen),
+        Reading::NotAFile | Reading::Unreadable => {
+            return (Content::Unknown, stamp::keep(&full_path(root, path), moment));
+        }
+    };
+    // What an open file says of itself was true before its bytes were read.
+    (content, stamp::kept(&seen, moment))
 }
 
 /// Writes the index under a name of its own, and renames it.

@@ -2,6 +2,7 @@
 //!
 //! Bytes in, values out, `None` for anything that is not what we wrote. Everything is little-endian.
 
+use crate::core::hash::{K, fold};
 use crate::core::terms::FIELDS;
 
 /// Changes whenever the layout or the meaning of a byte does.
@@ -16,10 +17,7 @@ const MAGIC: [u8; 8] = *b"cpindex\n";
 pub(super) const HEADER_BYTES: usize = 24 + 8 * (N_FIELDS * SECTION_NUMBERS + 3) + 8;
 const SECTION_NUMBERS: usize = 3;
 
-/// Odd constants with about as many ones as zeros: the fractional bits of √2, √3 and √5.
-const K: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
-
-/// A 64-bit hash by folded multiplication (as wyhash has it): for terms, file stamps and checksums, against accidents, not attackers.
+/// A 64-bit hash by folded multiplication: for file stamps and checksums, against accidents, not attackers.
 pub(super) fn hash(seed: u64, bytes: &[u8]) -> u64 {
     let mut state = fold(seed ^ K[0], bytes.len() as u64 ^ K[1]);
     let (words, tail) = bytes.as_chunks::<8>();
@@ -29,12 +27,6 @@ pub(super) fn hash(seed: u64, bytes: &[u8]) -> u64 {
     let mut last = [0; 8];
     last[..tail.len()].copy_from_slice(tail);
     fold(state ^ u64::from_le_bytes(last), K[2])
-}
-
-#[inline]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
 }
 
 /// Appends a number, 7 bits a byte, low bits first.

@@ -63,9 +63,10 @@ pub(super) fn place(folder: &Path, root: &Root, task: &Task<'_>) -> Place {
 /// A number that changes with the rules for words and kinds of files: with any byte of the code that says them. It costs
 /// nothing at run time.
 const RULES_VERSION: u64 = {
-    let rules: [&[u8]; 4] = [
+    let rules: [&[u8]; 5] = [
         include_bytes!("../../core/blocks.rs"),
         include_bytes!("../../core/corpus.rs"),
+        include_bytes!("../../core/hash.rs"),
         include_bytes!("../../core/terms.rs"),
         include_bytes!("../../core/tokenize.rs"),
     ];
