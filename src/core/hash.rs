@@ -1,4 +1,4 @@
-//! Quick hashes: for maps over words of a prompt, a project or a transcript, and the step that the index's own are made of.
+//! Quick hashes: for maps over words of a prompt, a project or a transcript, and of bytes for the index.
 //!
 //! Maps use the multiply-and-rotate hash of the Rust compiler. What is hashed comes from local files and who could choose
 //! collisions could slow down nobody else, while the default hasher took a third of the selector's time.
@@ -74,12 +74,30 @@ impl Hasher for FxHasher {
 }
 
 /// Odd constants with about as many ones as zeros: the fractional bits of √2, √3 and √5.
-pub(crate) const K: [u64; 3] =
-    [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
+const K: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
-/// Folded multiplication, as wyhash has it: every bit counts in every bit.
+/// A 64-bit hash of bytes by folded multiplication, as wyhash has it: against accidents, not attackers.
+pub(crate) fn folded(seed: u64, bytes: &[u8]) -> u64 {
+    // The length first: to what is folded next it must be more than a change of some bits.
+    let mut state = fold(seed ^ K[0], bytes.len() as u64 ^ K[1]);
+    let (words, tail) = bytes.as_chunks::<8>();
+    for word in words {
+        state = fold(state ^ u64::from_le_bytes(*word), K[1]);
+    }
+    let mut last = [0; 8];
+    last[..tail.len()].copy_from_slice(tail);
+    fold(state ^ u64::from_le_bytes(last), K[2])
+}
+
+/// The same of sixteen bytes.
 #[inline]
-pub(crate) fn fold(a: u64, b: u64) -> u64 {
+pub(crate) fn folded_once(bytes: u128) -> u64 {
+    fold(bytes as u64 ^ K[0], (bytes >> 64) as u64 ^ K[1])
+}
+
+/// Every bit counts in every bit.
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }

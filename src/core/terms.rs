@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::blocks::{self, BLOCK_BYTES, Block, LANE_BYTES, bits};
-use super::hash::{K, fold};
+use super::hash::{folded, folded_once};
 use super::tokenize::{self, MAX_WORD_BYTES};
 
 /// Where a term occurs; the lists of [`super::corpus::Corpus`].
@@ -88,84 +88,80 @@ impl Reader {
     fn take_runs_apart(&mut self, text: &[u8], found: &mut impl FnMut(Field, u64, u32)) {
         let words = &mut self.words;
         self.runs.drain(|_, Span { start, end }, count| {
-            let (start, length) = (start as usize, (end - start) as usize);
-            if length <= LANE_BYTES {
-                short_run(packed(text, start, length), length, count, words, found);
-            } else if length <= BLOCK_BYTES {
-                run(&text[start..start + length], count, words, found);
-            } else {
-                long_run(&text[start..start + length], count, words, found);
+            let run = &text[start as usize..end as usize];
+            let mut apart = Apart { count, words, found };
+            match run.len() {
+                0..=LANE_BYTES => {
+                    apart.short_run(packed(text, start as usize, run.len()), run.len());
+                }
+                length if length <= BLOCK_BYTES => apart.middle_run(run),
+                _ => apart.long_run(run),
             }
         });
     }
 }
 
-/// A run of up to 16 identifier characters.
-#[inline]
-fn short_run(
-    run: u128,
-    length: usize,
+/// Takes a run apart that occurs so often.
+struct Apart<'r, F> {
     count: u32,
-    words: &mut Tally<u128>,
-    found: &mut impl FnMut(Field, u64, u32),
-) {
-    let (places, lower) = blocks::words_of_lane(run);
-    let part = |start: usize, end: usize| lower >> (8 * start) & MASKS[end - start];
-    for place in places.all(length) {
-        let word = part(place.start, place.end);
-        words.add(hash_of_packed(word), count, word);
-    }
-    if let Some(start) = places.identifier() {
-        found(Field::Identifiers, hash_of_packed(part(start, length)), count);
-    }
+    words: &'r mut Tally<u128>,
+    found: &'r mut F,
 }
 
-/// A run of up to 64.
-fn run(run: &[u8], count: u32, words: &mut Tally<u128>, found: &mut impl FnMut(Field, u64, u32)) {
-    let mut lower = [0; BLOCK_BYTES];
-    lower[..run.len()].copy_from_slice(run);
-    let places = blocks::words_of_block(&mut lower);
-    for place in places.all(run.len()) {
-        word(&lower, place, count, words, found);
+impl<F: FnMut(Field, u64, u32)> Apart<'_, F> {
+    /// Of up to 16 identifier characters.
+    #[inline]
+    fn short_run(&mut self, run: u128, length: usize) {
+        let (places, lower) = blocks::words_of_lane(run);
+        let part = |start: usize, end: usize| lower >> (8 * start) & MASKS[end - start];
+        for place in places.all(length) {
+            self.short_word(part(place.start, place.end));
+        }
+        if let Some(start) = places.identifier() {
+            (self.found)(Field::Identifiers, folded_once(part(start, length)), self.count);
+        }
     }
-    if let Some(start) = places.identifier() {
-        found(Field::Identifiers, hash(&lower[start..run.len()]), count);
-    }
-}
 
-/// A run of more: data, mostly.
-#[cold]
-fn long_run(
-    run: &[u8],
-    count: u32,
-    words: &mut Tally<u128>,
-    found: &mut impl FnMut(Field, u64, u32),
-) {
-    let lower = run.to_ascii_lowercase();
-    for place in tokenize::words(run) {
-        word(&lower, place, count, words, found);
+    /// Of up to 64.
+    fn middle_run(&mut self, run: &[u8]) {
+        let mut lower = [0; BLOCK_BYTES];
+        lower[..run.len()].copy_from_slice(run);
+        let places = blocks::words_of_block(&mut lower);
+        for place in places.all(run.len()) {
+            self.word(&lower, place);
+        }
+        if let Some(start) = places.identifier() {
+            (self.found)(Field::Identifiers, hash(&lower[start..run.len()]), self.count);
+        }
     }
-    let n_digits = run.iter().take_while(|b| b.is_ascii_digit()).count();
-    let identifier = n_digits..run.len();
-    if identifier.len() <= MAX_WORD_BYTES && tokenize::is_compound(&run[identifier.clone()]) {
-        found(Field::Identifiers, hash(&lower[identifier]), count);
-    }
-}
 
-/// A word of a run in lower case.
-#[inline]
-fn word(
-    lower: &[u8],
-    place: Range<usize>,
-    count: u32,
-    words: &mut Tally<u128>,
-    found: &mut impl FnMut(Field, u64, u32),
-) {
-    if place.len() <= LANE_BYTES {
-        let word = packed(lower, place.start, place.len());
-        words.add(hash_of_packed(word), count, word);
-    } else if place.len() <= MAX_WORD_BYTES {
-        found(Field::Body, hash(&tokenize::stem(&lower[place])), count);
+    /// Of more: data, mostly.
+    #[cold]
+    fn long_run(&mut self, run: &[u8]) {
+        let lower = run.to_ascii_lowercase();
+        for place in tokenize::words(run) {
+            self.word(&lower, place);
+        }
+        let n_digits = run.iter().take_while(|b| b.is_ascii_digit()).count();
+        let identifier = n_digits..run.len();
+        if identifier.len() <= MAX_WORD_BYTES && tokenize::is_compound(&run[identifier.clone()]) {
+            (self.found)(Field::Identifiers, hash(&lower[identifier]), self.count);
+        }
+    }
+
+    /// A word of a run in lower case.
+    #[inline]
+    fn word(&mut self, lower: &[u8], place: Range<usize>) {
+        if place.len() <= LANE_BYTES {
+            self.short_word(packed(lower, place.start, place.len()));
+        } else if place.len() <= MAX_WORD_BYTES {
+            (self.found)(Field::Body, hash(&tokenize::stem(&lower[place])), self.count);
+        }
+    }
+
+    #[inline]
+    fn short_word(&mut self, word: u128) {
+        self.words.add(folded_once(word), self.count, word);
     }
 }
 
@@ -203,25 +199,9 @@ pub fn hash(term: &[u8]) -> u64 {
 #[inline]
 fn hash_of(text: &[u8], start: usize, length: usize) -> u64 {
     match length {
-        0..=LANE_BYTES => hash_of_packed(packed(text, start, length)),
-        _ => hash_of_long(&text[start..start + length]),
+        0..=LANE_BYTES => folded_once(packed(text, start, length)),
+        _ => folded(0, &text[start..start + length]),
     }
-}
-
-#[inline]
-fn hash_of_packed(bytes: u128) -> u64 {
-    fold(bytes as u64 ^ K[0], (bytes >> 64) as u64 ^ K[1])
-}
-
-/// Of more than eight bytes.
-fn hash_of_long(bytes: &[u8]) -> u64 {
-    let (words, _) = bytes.as_chunks::<8>();
-    let state = words.iter().fold(bytes.len() as u64 ^ K[2], |state, word| {
-        fold(state ^ u64::from_le_bytes(*word), K[1])
-    });
-    // The last eight bytes, some of them for the second time.
-    let last = bytes.last_chunk().copied().unwrap_or_default();
-    fold(state ^ u64::from_le_bytes(last), K[2])
 }
 
 /// Stems of words seen lately, by hash: most words are the same few thousand in every file of a project.
@@ -394,12 +374,24 @@ mod tests {
     }
 
     #[test]
+    fn long_terms_that_end_alike_are_told_apart() {
+        let check =
+            |a: &str, b: &str| assert_ne!(hash(a.as_bytes()), hash(b.as_bytes()), "{a} {b}");
+        check("1000000000000000000", "000000000000000000");
+        check(&format!("b{}", "a".repeat(33)), &"a".repeat(33));
+        check(&"a".repeat(16), &"a".repeat(17));
+        check(&"a".repeat(24), &"a".repeat(32));
+    }
+
+    #[test]
     fn agrees_with_the_matcher() {
         for text in [
             "fn parseHTTPResponse(x1: u8) { let my_var = 3dModel; }",
             "class Foo: pass\nfunc (r *Retry) backOff2() {}",
             "webSocket websocket WEBSOCKET _webSocket 12ab_c",
             "größe die Größe fn größe() 修复 retry 逻辑",
+            "the \u{212a}elvin unit, \u{212a}",
+            "1000000000000000000 000000000000000000 baaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
             "const const let func (a) (b) type T2x struct { x int }",
             "a1b2c3 __init__ HTTPs HTTPSConnection x_Y_z9",
             "sixteen_letters_ seventeen_letters internationalizations Internationalization2Of 0123456789abcdefg",
@@ -407,7 +399,10 @@ mod tests {
             check(text, text);
             check(text, &text.to_lowercase());
             check(text, &text.to_uppercase());
-            check(text, "parse_http_response webSocket MyVar my_var __Init__ foo");
+            check(
+                text,
+                "parse_http_response webSocket MyVar my_var __Init__ foo kelvin k 1000000000000000000",
+            );
         }
     }
 

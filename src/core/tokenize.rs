@@ -92,7 +92,7 @@ pub fn is_compound(text: &[u8]) -> bool {
 
 /// The stem of a word, lower-case: plural, *-ing*, *-ed* and final *e* are taken off.
 ///
-/// `core::corpus` relies on what happens to the first four bytes of a word; see `Starts::of_stems` there.
+/// `core::matcher` relies on what happens to the first four bytes of a word (`starts_of_stem`), `query::Index` on its first staying.
 #[must_use]
 pub fn stem(word: &[u8]) -> Vec<u8> {
     let mut stem = word.to_ascii_lowercase();
@@ -199,7 +199,10 @@ fn wide_run(run: &[(usize, char)], end: usize, found: &mut impl FnMut(Range<usiz
     if !is_cjk(first) {
         if run.iter().any(|&(_, c)| !c.is_ascii()) {
             let word: String = run.iter().flat_map(|&(_, c)| c.to_lowercase()).collect();
-            found(start..end, &word);
+            // The Kelvin sign becomes a k.
+            if !word.is_ascii() {
+                found(start..end, &word);
+            }
         }
         return;
     }

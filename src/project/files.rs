@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::root::Root;
@@ -267,8 +268,10 @@ impl RealFolders {
 ///
 /// Nothing here ever changes the folder of the process.
 pub(super) fn near(root: &Path) -> &Path {
-    let is_here = std::env::current_dir().is_ok_and(|here| here == root);
-    if is_here { Path::new(".") } else { root }
+    let here = Path::new(".");
+    let id = |folder: &Path| fs::metadata(folder).map(|m| (m.dev(), m.ino())).ok();
+    // By what it is, not by its name: something may be mounted over the folder.
+    if id(here).is_some_and(|own| Some(own) == id(root)) { here } else { root }
 }
 
 /// A relative path on this system.

@@ -309,6 +309,9 @@ fn a_spoiled_index_is_made_again() {
         assert_same(&repo, &format!("a changed byte {at}"));
         build(&repo).unwrap();
         assert_same(&repo, "building on it");
+        build(&repo).unwrap();
+        let (_, index) = answer(&repo.root, Some(folder(&repo)));
+        assert_eq!(index, Use::Fresh, "byte {at}");
     }
 }
 

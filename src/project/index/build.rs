@@ -16,14 +16,12 @@ use super::watch::{self, is_same};
 use super::{Error, Task, past};
 use crate::core::corpus::{self, Kind};
 use crate::core::hash::FxSet;
-use crate::core::terms::{self, Reader};
+use crate::core::terms::{MAX_TEXT_BYTES, Reader};
 use crate::project::files::{self, full_path};
 use crate::project::root::Root;
 use crate::project::scan::{self, Reading};
 use crate::project::{Warning, git};
 use crate::threads;
-
-const _: () = assert!(scan::MAX_FILE_BYTES <= terms::MAX_TEXT_BYTES);
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +66,9 @@ fn build_from(
     lock: &Lock,
     old: Option<&Opened>,
 ) -> Result<Report, Error> {
+    if task.max_file_bytes > MAX_TEXT_BYTES {
+        return Err(Error::Unsuitable);
+    }
     let moment = Moment::now();
     let watch = watch::begin(root, moment).ok_or(Error::Unsuitable)?;
     let known = old.and_then(|old| known_past(&old.tables, &watch));

@@ -2,7 +2,7 @@
 //!
 //! Bytes in, values out, `None` for anything that is not what we wrote. Everything is little-endian.
 
-use crate::core::hash::{K, fold};
+pub(super) use crate::core::hash::folded as hash;
 use crate::core::terms::FIELDS;
 
 /// Changes whenever the layout or the meaning of a byte does.
@@ -16,18 +16,6 @@ const MAGIC: [u8; 8] = *b"cpindex\n";
 /// Bytes of a [`Header`] on disk.
 pub(super) const HEADER_BYTES: usize = 24 + 8 * (N_FIELDS * SECTION_NUMBERS + 3) + 8;
 const SECTION_NUMBERS: usize = 3;
-
-/// A 64-bit hash by folded multiplication: for file stamps and checksums, against accidents, not attackers.
-pub(super) fn hash(seed: u64, bytes: &[u8]) -> u64 {
-    let mut state = fold(seed ^ K[0], bytes.len() as u64 ^ K[1]);
-    let (words, tail) = bytes.as_chunks::<8>();
-    for word in words {
-        state = fold(state ^ u64::from_le_bytes(*word), K[1]);
-    }
-    let mut last = [0; 8];
-    last[..tail.len()].copy_from_slice(tail);
-    fold(state ^ u64::from_le_bytes(last), K[2])
-}
 
 /// Appends a number, 7 bits a byte, low bits first.
 #[inline]

@@ -6,7 +6,7 @@ use super::Survey;
 use super::listing::{self, Listing};
 use super::postings::{List, Reader};
 use super::stamp::{self, UNSURE};
-use super::store::Opened;
+use super::store::{self, Opened, Place};
 use super::tables::{Content, Tables};
 use super::{Task, past, watch};
 use crate::core::corpus::{Corpus, Counts, Document, Kind, Posting};
@@ -19,6 +19,7 @@ use crate::project::scan::{self, Found};
 /// Surveys. `None`: not possible with this index; do without.
 pub(super) fn survey(
     mut index: Opened,
+    place: &Place,
     root: &Root,
     query: &Query,
     task: &Task<'_>,
@@ -31,7 +32,11 @@ pub(super) fn survey(
     let past = past::start(root, known.as_ref(), task.extensions)?;
     let files = stamp::all(&root.path, &tables.paths);
     let listing = listing::listing(root, task.extensions, tables)?;
-    let fields = Fields::read(&index, query)?;
+    let Some(fields) = Fields::read(&index, query) else {
+        // A byte is not what was written: who renews the index must not take it over.
+        let _ = store::remove(&place.path);
+        return None;
+    };
 
     let again = Again::of(tables, &files, &listing, &fields.suspects);
     let found = scan::count(&root.path, &again.paths, query, task.max_file_bytes);

@@ -118,8 +118,8 @@ pub fn folder(cache: &Path) -> PathBuf {
 /// Surveys a project with its index. `None`: there is none that could be used.
 #[must_use]
 pub fn survey(folder: &Path, root: &Root, query: &Query, task: &Task<'_>) -> Option<Survey> {
-    let index = store::open(&store::place(folder, root, task))?;
-    lookup::survey(index, root, query, task)
+    let place = store::place(folder, root, task);
+    lookup::survey(store::open(&place)?, &place, root, query, task)
 }
 
 /// Makes or renews the index of a project, and removes old ones of others.

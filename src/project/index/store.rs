@@ -61,7 +61,7 @@ pub(super) fn place(folder: &Path, root: &Root, task: &Task<'_>) -> Place {
 }
 
 /// A number that changes with the rules for words and kinds of files: with any byte of the code that says them. It costs
-/// nothing at run time.
+/// nothing at run time. What the bytes of an index mean is [`format`]'s to say.
 const RULES_VERSION: u64 = {
     let rules: [&[u8]; 5] = [
         include_bytes!("../../core/blocks.rs"),
@@ -154,8 +154,7 @@ pub(super) fn draft(place: &Place, _: &Lock) -> io::Result<(Draft, BufWriter<Fil
         }
     }
     let path = place.path.with_extension(format!("{}.{DRAFT_ENDING}", std::process::id()));
-    let file =
-        OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
     Ok((Draft { path }, BufWriter::with_capacity(1 << 18, file)))
 }
 
