@@ -80,12 +80,15 @@ const K: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_f
 pub(crate) fn folded(seed: u64, bytes: &[u8]) -> u64 {
     // The length first: to what is folded next it must be more than a change of some bits.
     let mut state = fold(seed ^ K[0], bytes.len() as u64 ^ K[1]);
-    let (words, tail) = bytes.as_chunks::<8>();
-    for word in words {
+    for word in bytes.as_chunks::<8>().0 {
         state = fold(state ^ u64::from_le_bytes(*word), K[1]);
     }
-    let mut last = [0; 8];
-    last[..tail.len()].copy_from_slice(tail);
+    // The last eight bytes, some of them for the second time.
+    let last = bytes.last_chunk().copied().unwrap_or_else(|| {
+        let mut all = [0; 8];
+        all[..bytes.len()].copy_from_slice(bytes);
+        all
+    });
     fold(state ^ u64::from_le_bytes(last), K[2])
 }
 

@@ -78,7 +78,7 @@ impl Reader {
         n_words
     }
 
-    #[inline]
+    #[inline(always)]
     fn count_run(&mut self, text: &[u8], start: usize, end: usize) {
         let hash = hash_of(text, start, end - start);
         self.runs.add(hash, 1, Span { start: start as u32, end: end as u32 });
@@ -86,82 +86,77 @@ impl Reader {
 
     /// Counts the words of every different run, and reports the identifiers.
     fn take_runs_apart(&mut self, text: &[u8], found: &mut impl FnMut(Field, u64, u32)) {
-        let words = &mut self.words;
+        let mut sink = Sink { words: &mut self.words, found };
         self.runs.drain(|_, Span { start, end }, count| {
             let run = &text[start as usize..end as usize];
-            let mut apart = Apart { count, words, found };
-            match run.len() {
-                0..=LANE_BYTES => {
-                    apart.short_run(packed(text, start as usize, run.len()), run.len());
-                }
-                length if length <= BLOCK_BYTES => apart.middle_run(run),
-                _ => apart.long_run(run),
+            if run.len() <= LANE_BYTES {
+                sink.short_run(packed(text, start as usize, run.len()), run.len(), count);
+            } else if run.len() <= BLOCK_BYTES {
+                sink.middle_run(run, count);
+            } else {
+                sink.long_run(run, count);
             }
         });
     }
 }
 
-/// Takes a run apart that occurs so often.
-struct Apart<'r, F> {
-    count: u32,
+/// Where the words and identifiers of a run go; `count` is how often it occurs.
+struct Sink<'r, F> {
     words: &'r mut Tally<u128>,
     found: &'r mut F,
 }
 
-impl<F: FnMut(Field, u64, u32)> Apart<'_, F> {
+impl<F: FnMut(Field, u64, u32)> Sink<'_, F> {
     /// Of up to 16 identifier characters.
     #[inline]
-    fn short_run(&mut self, run: u128, length: usize) {
+    fn short_run(&mut self, run: u128, length: usize, count: u32) {
         let (places, lower) = blocks::words_of_lane(run);
         let part = |start: usize, end: usize| lower >> (8 * start) & MASKS[end - start];
         for place in places.all(length) {
-            self.short_word(part(place.start, place.end));
+            let word = part(place.start, place.end);
+            self.words.add(folded_once(word), count, word);
         }
         if let Some(start) = places.identifier() {
-            (self.found)(Field::Identifiers, folded_once(part(start, length)), self.count);
+            (self.found)(Field::Identifiers, folded_once(part(start, length)), count);
         }
     }
 
     /// Of up to 64.
-    fn middle_run(&mut self, run: &[u8]) {
+    fn middle_run(&mut self, run: &[u8], count: u32) {
         let mut lower = [0; BLOCK_BYTES];
         lower[..run.len()].copy_from_slice(run);
         let places = blocks::words_of_block(&mut lower);
         for place in places.all(run.len()) {
-            self.word(&lower, place);
+            self.word(&lower, place, count);
         }
         if let Some(start) = places.identifier() {
-            (self.found)(Field::Identifiers, hash(&lower[start..run.len()]), self.count);
+            (self.found)(Field::Identifiers, hash(&lower[start..run.len()]), count);
         }
     }
 
     /// Of more: data, mostly.
     #[cold]
-    fn long_run(&mut self, run: &[u8]) {
+    fn long_run(&mut self, run: &[u8], count: u32) {
         let lower = run.to_ascii_lowercase();
         for place in tokenize::words(run) {
-            self.word(&lower, place);
+            self.word(&lower, place, count);
         }
         let n_digits = run.iter().take_while(|b| b.is_ascii_digit()).count();
         let identifier = n_digits..run.len();
         if identifier.len() <= MAX_WORD_BYTES && tokenize::is_compound(&run[identifier.clone()]) {
-            (self.found)(Field::Identifiers, hash(&lower[identifier]), self.count);
+            (self.found)(Field::Identifiers, hash(&lower[identifier]), count);
         }
     }
 
     /// A word of a run in lower case.
     #[inline]
-    fn word(&mut self, lower: &[u8], place: Range<usize>) {
+    fn word(&mut self, lower: &[u8], place: Range<usize>, count: u32) {
         if place.len() <= LANE_BYTES {
-            self.short_word(packed(lower, place.start, place.len()));
+            let word = packed(lower, place.start, place.len());
+            self.words.add(folded_once(word), count, word);
         } else if place.len() <= MAX_WORD_BYTES {
-            (self.found)(Field::Body, hash(&tokenize::stem(&lower[place])), self.count);
+            (self.found)(Field::Body, hash(&tokenize::stem(&lower[place])), count);
         }
-    }
-
-    #[inline]
-    fn short_word(&mut self, word: u128) {
-        self.words.add(folded_once(word), self.count, word);
     }
 }
 
