@@ -247,8 +247,8 @@ struct Seen<T> {
     what: T,
 }
 
-/// Half of the first cache. Room for the different runs of an ordinary file at a quarter full: where slots
-/// are taken, the processor guesses wrong.
+/// 32 kB. An ordinary file has some 400 different runs (370 in Linux): they fill a tenth, and where slots are taken, the
+/// processor guesses wrong. Half as many were 3 % slower.
 const FIRST_SLOTS: usize = 1 << 12;
 
 /// Slots for each key in use, at least.
