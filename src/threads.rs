@@ -4,7 +4,7 @@
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
-use std::thread::{self, Builder};
+use std::thread::{self, Builder, ScopedJoinHandle};
 
 /// Bytes that are worth a thread: at 0.3 ns to 2 ns each they take as long as it takes to start, some 50 µs.
 const WORTH_A_THREAD: usize = 128 << 10;
@@ -41,6 +41,20 @@ pub(crate) fn map<T: Sync, R: Send>(
     })
 }
 
+/// Does `work` on so many threads, this one among them, which share it out by themselves: what each has made of it.
+pub(crate) fn each<R: Send>(n_threads: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
+    thread::scope(|scope| {
+        // Where the system has no thread to give, the others do its share.
+        let start = |_| Builder::new().spawn_scoped(scope, &work).ok();
+        let others: Vec<_> = (1..n_threads).filter_map(start).collect();
+        let mut results = vec![work()];
+        let join =
+            |other: ScopedJoinHandle<'_, R>| other.join().unwrap_or_else(|e| resume_unwind(e));
+        results.extend(others.into_iter().map(join));
+        results
+    })
+}
+
 /// The items in pieces, each of which ends where it has its share.
 fn parts<T>(items: &[T], bytes: impl Fn(&T) -> usize, share: usize) -> Vec<&[T]> {
     let (mut parts, mut start, mut sum) = (Vec::new(), 0, 0);
@@ -70,6 +84,23 @@ mod tests {
         assert_eq!(lengths(&[9, 1, 1], 4), [1, 2]);
         assert_eq!(lengths(&[1, 1], 2), [2]);
         assert!(lengths(&[], 1).is_empty());
+    }
+
+    #[test]
+    fn each_thread_takes_its_part() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        for n_threads in [1, 2, 5] {
+            let cursor = AtomicUsize::new(0);
+            let work = || {
+                let next = || Some(cursor.fetch_add(1, Ordering::Relaxed)).filter(|&k| k < 1_000);
+                std::iter::from_fn(next).collect::<Vec<usize>>()
+            };
+            let shares = each(n_threads, work);
+            assert_eq!(shares.len(), n_threads);
+            let mut all = shares.concat();
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..1_000));
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub(crate) fn folded(seed: u64, bytes: &[u8]) -> u64 {
     fold(state ^ u64::from_le_bytes(last), K[2])
 }
 
-/// The same of sixteen bytes.
+/// A hash of sixteen bytes in one step; another one than [`folded`] has.
 #[inline]
 pub(crate) fn folded_once(bytes: u128) -> u64 {
     fold(bytes as u64 ^ K[0], (bytes >> 64) as u64 ^ K[1])

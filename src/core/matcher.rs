@@ -87,13 +87,10 @@ impl<'q> Matcher<'q> {
 
     fn count_term(&self, text: &[u8], start: usize, scratch: &mut Scratch) {
         let end = tokenize::word_end(text, start);
-        if end - start <= MAX_WORD_BYTES {
-            scratch.word.clear();
-            scratch.word.extend(text[start..end].iter().map(u8::to_ascii_lowercase));
-            tokenize::stem_in_place(&mut scratch.word);
-            if let Some(term) = self.terms.get(&scratch.word) {
-                scratch.body.add(term);
-            }
+        if end - start <= MAX_WORD_BYTES
+            && let Some(term) = self.terms.of_word(&text[start..end], &mut scratch.word)
+        {
+            scratch.body.add(term);
         }
     }
 

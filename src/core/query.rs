@@ -131,21 +131,27 @@ impl Index<'_> {
         self.terms.get(stem).copied()
     }
 
+    /// The term of a word in any letter case; `scratch` is overwritten.
+    #[inline]
+    pub(crate) fn of_word(&self, word: &[u8], scratch: &mut Vec<u8>) -> Option<u32> {
+        scratch.clear();
+        scratch.extend(word.iter().map(u8::to_ascii_lowercase));
+        tokenize::stem_in_place(scratch);
+        self.get(scratch)
+    }
+
     /// The terms in a short text, a path or a subject: each as often as it occurs, into `terms`, which is emptied first.
     pub(crate) fn terms_in(&self, text: &[u8], terms: &mut Vec<u32>) {
         terms.clear();
-        let (mut word, mut padded) = (Vec::new(), [0; _]);
+        let (mut scratch, mut padded) = (Vec::new(), [0; _]);
         for block in (0..text.len()).step_by(BLOCK_BYTES) {
             let starts = Block::at(text, block, &mut padded).starts().words;
             for start in bits(starts).map(|bit| block + bit) {
                 if self.firsts & letter_bit(text[start]) == 0 {
                     continue;
                 }
-                word.clear();
                 let end = tokenize::word_end(text, start);
-                word.extend(text[start..end].iter().map(u8::to_ascii_lowercase));
-                tokenize::stem_in_place(&mut word);
-                terms.extend(self.get(&word));
+                terms.extend(self.of_word(&text[start..end], &mut scratch));
             }
         }
         tokenize::wide_words(text, |_, word| terms.extend(self.get(word.as_bytes())));

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::bm25::{Bm25, idf};
-use super::corpus::{Corpus, Kind};
+use super::corpus::{Corpus, Document, Kind};
 use super::history::{History, Past};
 use super::mention;
 use super::query::{Identifier, Query, Term};
@@ -317,29 +317,38 @@ fn apply_priors(
     calm: f64,
     scores: &mut [f64],
 ) {
-    for (folder, documents) in folders(corpus) {
-        let is_foreign = signal::is_foreign_folder(folder);
-        for d in documents {
-            let document = &corpus.documents[d];
-            let name = document.folder_and_name().1;
-            if is_foreign || document.kind != Kind::Source || signal::is_minified(name) {
-                scores[d] *= weights.foreign;
-            }
-        }
+    let is_foreign_file =
+        |name: &[u8], kind: Kind| kind != Kind::Source || signal::is_minified(name);
+    let is_foreign = marked(corpus, signal::is_foreign_folder, is_foreign_file);
+    for (score, _) in scores.iter_mut().zip(is_foreign).filter(|(_, is_foreign)| *is_foreign) {
+        *score *= weights.foreign;
     }
     let top = best(scores);
     let aside = if query.asks_for_asides() { weights.asked_test } else { weights.test };
-    for (folder, documents) in folders(corpus) {
-        let is_aside = signal::is_aside(folder);
-        for d in documents {
-            if is_aside || signal::is_aside(corpus.documents[d].folder_and_name().1) {
-                scores[d] += top * aside;
-            }
-            let recency =
-                past.last[d].map_or(0.0, |age| 1.0 / (1.0 + f64::from(age) / weights.recency_half));
-            scores[d] += calm * top * weights.recency * recency;
+    let is_aside = marked(corpus, signal::is_aside, |name, _| signal::is_aside(name));
+    for (d, score) in scores.iter_mut().enumerate() {
+        if is_aside[d] {
+            *score += top * aside;
         }
+        let recency =
+            past.last[d].map_or(0.0, |age| 1.0 / (1.0 + f64::from(age) / weights.recency_half));
+        *score += calm * top * weights.recency * recency;
     }
+}
+
+/// Which documents have a mark, by their folder or by their own name and kind.
+fn marked(
+    corpus: &Corpus,
+    folder_has: impl Fn(&[u8]) -> bool,
+    file_has: impl Fn(&[u8], Kind) -> bool,
+) -> Vec<bool> {
+    let mut marked = Vec::with_capacity(corpus.documents.len());
+    for (folder, documents) in folders(corpus) {
+        let all = folder_has(folder);
+        let has = |file: &Document| all || file_has(file.folder_and_name().1, file.kind);
+        marked.extend(corpus.documents[documents].iter().map(has));
+    }
+    marked
 }
 
 /// The best files lend a share of the best score to the files that changed with them.

@@ -14,6 +14,7 @@ use super::files::{full_path, near};
 use crate::core::corpus::{Corpus, Counts, Kind};
 use crate::core::matcher::{Matcher, Scratch};
 use crate::core::query::Query;
+use crate::threads;
 
 /// Largest file that is ranked. The seed's 100 kB lost 28 of 310 needed files of prometheus.
 pub const MAX_FILE_BYTES: u64 = 1_000_000;
@@ -104,15 +105,8 @@ pub(super) fn count<P: AsRef<[u8]> + Sync>(
     let (matcher, root) = (Matcher::new(query), near(root));
     let cursor = AtomicUsize::new(0);
     let work = || scan_share(root, paths, &matcher, max_bytes, &cursor);
-    let shares = match threads(paths.len()) {
-        1 => vec![work()],
-        n => std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..n).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
-        }),
-    };
     let mut found = Found::default();
-    for share in shares {
+    for share in threads::each(n_threads(paths.len()), work) {
         found.counts.extend(share.counts);
         found.too_large.extend(share.too_large);
         found.unreadable.extend(share.unreadable);
@@ -139,10 +133,10 @@ pub(super) fn warnings(too_large: Vec<&[u8]>, unreadable: Vec<&[u8]>, limit: u64
 }
 
 /// How many threads are worth starting.
-pub(super) fn threads(n_files: usize) -> usize {
+pub(super) fn n_threads(n_files: usize) -> usize {
     match n_files {
         n if n < THREADED_FROM => 1,
-        _ => crate::threads::processors(),
+        _ => threads::processors(),
     }
 }
 

@@ -186,17 +186,10 @@ fn read_files(
 ) -> Read {
     let (cursor, root) = (AtomicUsize::new(0), files::near(&root.path));
     let work = || read_share(root, task, moment, paths, old, &cursor);
-    let shares = match scan::threads(paths.len()) {
-        1 => vec![work()],
-        n => std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..n).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
-        }),
-    };
     let n = paths.len();
     let (files, gathered) = (vec![File::UNKNOWN; n], Default::default());
     let mut read = Read { files, taken: vec![None; n], gathered };
-    for share in shares {
+    for share in threads::each(scan::n_threads(paths.len()), work) {
         for (k, file, from) in share.files {
             (read.files[k], read.taken[k]) = (file, from);
         }
