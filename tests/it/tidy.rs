@@ -177,13 +177,31 @@ fn every_dependency_is_explained() {
     }
 }
 
+/// Every Markdown file of ours: those at the top, and those of the folders that hold some.
+fn documents() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> =
+        ["docs", "hooks", "plugin", "bench", "tests/e2e"].map(PathBuf::from).to_vec();
+    let mut found = Vec::new();
+    let top = fs::read_dir(root()).unwrap().map(|entry| PathBuf::from(entry.unwrap().file_name()));
+    found.extend(top.filter(|path| path.extension().is_some_and(|e| e == "md")));
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).unwrap() {
+            let path = folder.join(entry.unwrap().file_name());
+            if root().join(&path).is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "md") {
+                found.push(path);
+            }
+        }
+    }
+    assert!(found.len() > 30, "{}", found.len());
+    found
+}
+
 /// The README's promises can be checked: every link into the repository leads somewhere.
 #[test]
 fn links_of_the_documents_lead_somewhere() {
-    let mut documents: Vec<PathBuf> =
-        vec!["README.md".into(), "ARCHITECTURE.md".into(), "CONTRIBUTING.md".into()];
-    documents.extend(fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()));
-    for document in documents {
+    for document in documents() {
         let folder = root().join(document.parent().unwrap());
         for link in read(&document).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let path = link.split('#').next().unwrap();
@@ -191,4 +209,25 @@ fn links_of_the_documents_lead_somewhere() {
             assert!(!is_local || folder.join(path).exists(), "{}: {link}", document.display());
         }
     }
+}
+
+/// Prose is wrapped at 100 columns. Tables, code and the runs on record are not prose.
+#[test]
+fn prose_is_wrapped() {
+    for document in documents().iter().filter(|path| !path.starts_with("bench/runs")) {
+        let mut is_code = false;
+        for (at, line) in (1..).zip(read(document).lines()) {
+            is_code ^= line.trim_start().starts_with("```");
+            let is_prose = !is_code && !line.trim_start().starts_with('|');
+            let is_key = line.starts_with("description: ");
+            let columns = line.chars().count();
+            assert!(!is_prose || is_key || columns <= 100, "{}:{at}", document.display());
+        }
+    }
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = read("README.md").lines().count();
+    assert!(lines <= 120, "{lines} lines");
 }
