@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use given::{Given, suggestion};
-use table::{COMPACT, SUBCOMMANDS, Subcommand, help, overview};
+use self::given::{Given, suggestion};
+use self::table::{COMPACT, SUBCOMMANDS, Subcommand, help, overview};
 
 /// What the person asked for.
 #[derive(Debug)]

@@ -5,22 +5,21 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-pub use crate::core::compact::*;
-
+pub mod call_judge;
 pub mod policies;
 
+use crate::cache::archive::{self, Removed};
 use crate::config::compact::{CompactSettings, Policy};
+use crate::core::compact::local::{local, original_size, pinned_only, settled};
+use crate::core::compact::pair::{Pairing, pair};
+use crate::core::compact::plan::{Decision, Plan};
+use crate::core::compact::run::{Compaction, Refusal, finish};
+use crate::core::compact::scored::ask::{Answers, AskOptions, Asker, ask};
+use crate::core::compact::scored::decide::{RankOptions, by_rank, by_threshold};
+use crate::core::compact::scored::question::Wording;
+use crate::core::compact::transcript::Transcript;
 use crate::render;
-use crate::transcript::archive::{self, Removed};
 use crate::transcript::state_wire::RENDER;
-use ask::{Answers, AskOptions, Asker, ask};
-use decide::{RankOptions, by_rank, by_threshold};
-use local::{local, original_size, pinned_only, settled};
-use pair::{Pairing, pair};
-use plan::Plan;
-use question::Wording;
-use run::{Compaction, Refusal, finish};
-use transcript::Transcript;
 
 /// A compaction with its log.
 #[derive(Debug)]
@@ -106,7 +105,7 @@ fn asked(
 fn archived(pairing: &Pairing<'_, '_>, plan: &Plan, folder: Option<&Path>) -> Vec<Option<String>> {
     let none = vec![None; pairing.pairs.len()];
     let Some(folder) = folder else { return none };
-    let is_changed: Vec<bool> = plan.decisions.iter().map(plan::Decision::is_change).collect();
+    let is_changed: Vec<bool> = plan.decisions.iter().map(Decision::is_change).collect();
     let changed = pairing.pairs.iter().zip(&is_changed).filter(|(_, is_changed)| **is_changed);
     let removed: Vec<Removed<'_>> =
         changed.map(|(p, _)| Removed { tool: &p.call.tool, text: &p.result.text }).collect();

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::private;
+use crate::cache::private;
+use crate::index;
 use crate::project::files::Extensions;
-use crate::project::index;
 
 /// Looks a variable up; tests pass a table in place of the process's environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;

@@ -21,16 +21,18 @@
 //! into bytes; `cmd` wires them together. `ARCHITECTURE.md` says why.
 
 pub mod args;
+pub mod cache;
 pub mod cmd;
 pub mod compact;
 pub mod config;
 pub mod core;
 pub mod hook;
+pub mod index;
 pub mod mcp;
 pub mod model;
 pub mod pack;
-pub mod private;
 pub mod project;
 pub mod render;
+pub mod rerank;
 mod threads;
 pub mod transcript;

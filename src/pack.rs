@@ -1,26 +1,24 @@
 //! The whole way of a task through a project: list, read, rank, pick.
 //!
-//! The command line, the hook and the MCP server all call [`keywords`], or [`first_stage`] with a model of [`decide`] on
+//! The command line, the hook and the MCP server all call [`keywords`], or [`first_stage`] with a model of [`crate::rerank`] on
 //! top; they differ in how the task comes in and how the [`Pack`] goes out.
-
-pub mod decide;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use self::decide::Decided;
 use crate::config::Provider;
-use crate::core::corpus::{Corpus, Document};
-use crate::core::fuse::Judged;
-use crate::core::history::History;
-use crate::core::query::{self, Query};
-use crate::core::rank::{self, Ranking, Reasons, Weights};
-use crate::core::signal;
-use crate::core::snippet::{self, Window};
+use crate::core::rerank::fuse::Judged;
+use crate::core::search::corpus::{Corpus, Document};
+use crate::core::search::history::History;
+use crate::core::search::path_kind;
+use crate::core::search::query::{self, Query};
+use crate::core::search::rank::{self, Ranking, Reasons, Weights};
+use crate::core::search::snippet::{self, Window};
+use crate::index::{self, Use};
 use crate::project::files::{self, Extensions};
-use crate::project::index::{self, Use};
 use crate::project::root::Root;
 use crate::project::{Error, Warning, history, scan};
+use crate::rerank::Decided;
 
 /// What to rank for.
 #[derive(Debug, Clone)]
@@ -230,7 +228,7 @@ fn pick(survey: &Survey, ranking: &Ranking, document: u32, score: f64) -> Pick {
         keyword_rank: None,
         by: Provider::Keywords,
         judged: None,
-        is_test: signal::is_test(path),
+        is_test: path_kind::is_test(path),
         words: words.map(|&(term, n)| (terms[term as usize].word.clone(), n)).collect(),
         changes_with: reasons
             .changes_with

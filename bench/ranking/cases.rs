@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result};
-use context_packer::core::corpus::{self, Corpus, Counts, Kind};
-use context_packer::core::history::{History, MAX_COMMITS};
-use context_packer::core::matcher::{Matcher, Scratch};
-use context_packer::core::query::{self, Query};
+use context_packer::core::search::corpus::{self, Corpus, Counts, Kind};
+use context_packer::core::search::history::{History, MAX_COMMITS};
+use context_packer::core::search::matcher::{Matcher, Scratch};
+use context_packer::core::search::query::{self, Query};
 use context_packer::project::files::Extensions;
 use context_packer::project::history;
 

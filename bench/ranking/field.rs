@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use context_packer::core::bm25::idf;
+use context_packer::core::search::bm25::idf;
 
 /// The words that any task of a repository asks for: no other need be kept of its files.
 pub type Asked = HashSet<Vec<u8>>;

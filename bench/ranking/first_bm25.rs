@@ -1,7 +1,7 @@
 //! The ranking of the first context-packer, as the baseline: one BM25 (k1 1.2, b 0.75) over path and full text,
 //! sub-words of two letters or more, no stems, no stop words.
 
-use context_packer::core::tokenize;
+use context_packer::core::text::tokenize;
 
 use crate::field::{Asked, Tally, bm25, distinct, norms, order, tally};
 

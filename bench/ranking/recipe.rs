@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-use context_packer::core::bm25::idf;
-use context_packer::core::history::History;
-use context_packer::core::tokenize;
+use context_packer::core::search::bm25::idf;
+use context_packer::core::search::history::History;
+use context_packer::core::text::tokenize;
 use regex::bytes::Regex;
 
 use crate::field::{Asked, Postings, Tally, bm25, distinct, norms, order, postings, tally};
@@ -311,7 +311,7 @@ fn companions(history: &History, document: u32) -> (u32, BTreeMap<u32, u32>) {
 
 #[cfg(test)]
 mod tests {
-    use context_packer::core::history::Commit;
+    use context_packer::core::search::history::Commit;
 
     use super::*;
 

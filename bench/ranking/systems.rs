@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result, bail};
-use context_packer::core::rank::{self, Weights};
+use context_packer::core::search::rank::{self, Weights};
 use serde::Deserialize;
 
 use crate::cases::{Case, Yardsticks};

@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout)]
 
 use anyhow::Result;
-use context_packer::core::rank::Weights;
+use context_packer::core::search::rank::Weights;
 
 use crate::cases::Case;
 use crate::measure::{CUTS, Column, Place, mean, recall};

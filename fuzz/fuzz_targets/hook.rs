@@ -5,7 +5,7 @@
 
 use context_packer::compact::compact;
 use context_packer::config::compact as settings;
-use context_packer::hook::{self, prompt, wire};
+use context_packer::hook::{self, skip_rules, wire};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

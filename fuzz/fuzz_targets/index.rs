@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 use context_packer::pack::{self, Task};
 use context_packer::project::files::Extensions;
 use context_packer::project::root::{self, Root};
-use context_packer::project::{index, scan};
+use context_packer::index;
+use context_packer::project::scan;
 use libfuzzer_sys::fuzz_target;
 
 /// A project of a few files, its index, and what is answered without one.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use context_packer::mcp::{Settings, serve};
-use context_packer::pack::decide::Models;
+use context_packer::rerank::Models;
 use libfuzzer_sys::fuzz_target;
 
 /// A project without files: a call answers at once.

@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use context_packer::core::question::SOURCE_CHARS;
-use context_packer::core::redact::{holds_credential, redact};
-use context_packer::core::sketch::{SKETCH_CHARS, excerpt, sketch};
+use context_packer::core::rerank::request::SOURCE_CHARS;
+use context_packer::core::text::redact::{holds_credential, redact};
+use context_packer::core::rerank::sketch::{SKETCH_CHARS, excerpt, sketch};
 use libfuzzer_sys::fuzz_target;
 
 const TOKEN: &str = "ghp_1234567890abcdefghijABCDEFGHIJ123456";

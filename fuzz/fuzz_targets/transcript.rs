@@ -2,7 +2,8 @@
 
 #![no_main]
 
-use context_packer::compact::{compact, run::Refusal};
+use context_packer::compact::compact;
+use context_packer::core::compact::run::Refusal;
 use context_packer::config::compact as settings;
 use context_packer::transcript::read;
 use libfuzzer_sys::fuzz_target;

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use context_packer::core::corpus::Kind;
-use context_packer::core::matcher::{Matcher, Scratch};
-use context_packer::core::query::query;
-use context_packer::core::terms::{self, Field, Reader};
+use context_packer::core::search::corpus::Kind;
+use context_packer::core::search::matcher::{Matcher, Scratch};
+use context_packer::core::search::query::query;
+use context_packer::core::search::terms::{self, Field, Reader};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

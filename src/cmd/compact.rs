@@ -8,15 +8,17 @@ use anyhow::Result;
 
 use super::{compact_bench, compact_file};
 use crate::args::CompactArgs;
-use crate::compact::run::Refusal;
-use crate::compact::transcript::Transcript;
+use crate::cache::archive;
+use crate::cache::private;
+use crate::compact::call_judge::CallAsker;
 use crate::compact::{self, Compacted};
-use crate::config::compact::{self as settings, CompactSettings, Flags, Policy};
+use crate::config::compact as settings;
+use crate::config::compact::{CompactSettings, Flags, Policy};
 use crate::config::{self, Environment};
-use crate::model::calls::CallAsker;
+use crate::core::compact::run::Refusal;
+use crate::core::compact::transcript::Transcript;
+use crate::hook;
 use crate::model::{self, Deadline};
-use crate::transcript::archive;
-use crate::{hook, private};
 
 /// A model has so long for everything; the shim waits for 55 s.
 const MODEL_TIME: Duration = Duration::from_secs(20);
@@ -42,7 +44,7 @@ pub fn run(args: &CompactArgs) -> Result<()> {
 fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<String> {
     let mut input = Vec::new();
     std::io::stdin().lock().read_to_end(&mut input)?;
-    let answer = hook::compact::answer(&input, environment, &|transcript, environment| {
+    let answer = hook::session_compact::answer(&input, environment, &|transcript, environment| {
         let settings = settings::read(flags, environment).map_err(|e| format!("{e:#}"))?;
         let folder = archive_folder(settings.archive, environment);
         run_policy(transcript, &settings, folder.as_deref(), environment).map_err(|e| e.to_string())

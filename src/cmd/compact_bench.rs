@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::compact::pair::pair;
 use crate::compact::policies;
-use crate::compact::ruler::{self, Cut, Score};
-use crate::compact::{apply, baseline};
+use crate::core::compact::pair::pair;
+use crate::core::compact::retention::{self, Cut, Score};
+use crate::core::compact::{apply, baseline};
 use crate::{render, transcript};
 
 /// Shares of a session's calls at which it is cut: the ruler's.
@@ -25,13 +25,13 @@ pub fn run(paths: &[String]) -> Result<()> {
         let bytes =
             std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for document in transcript::read_segments(&bytes).unwrap_or_default() {
-            for cut in ruler::cuts(&document.transcript, &SHARES) {
+            for cut in retention::cuts(&document.transcript, &SHARES) {
                 measure(&cut, &mut scores);
             }
         }
     }
     if scores[0].0.cuts == 0 {
-        bail!("no session is long enough: the ruler needs {} answered calls", ruler::MIN_CALLS);
+        bail!("no session is long enough: the ruler needs {} answered calls", retention::MIN_CALLS);
     }
     let rows =
         policies::ROWS.iter().zip(&scores).map(|((name, ..), (score, time))| (*name, score, *time));
@@ -58,7 +58,7 @@ fn files(paths: &[String]) -> Result<Vec<PathBuf>> {
 }
 
 fn measure(cut: &Cut<'_>, scores: &mut [(Score, Duration)]) {
-    let needs = ruler::needs(&cut.prefix, &cut.future);
+    let needs = retention::needs(&cut.prefix, &cut.future);
     if needs.identifiers.is_empty() && needs.edit_lines.is_empty() {
         return;
     }
@@ -73,7 +73,7 @@ fn measure(cut: &Cut<'_>, scores: &mut [(Score, Duration)]) {
             true => baseline::charged_chars(&cut.prefix, &pairing, &plan),
             false => after.chars(),
         };
-        let kept = ruler::kept(&needs, &cut.prefix, &after, &plan);
+        let kept = retention::kept(&needs, &cut.prefix, &after, &plan);
         score.add(&needs, &kept, cut.prefix.chars(), size);
     }
 }

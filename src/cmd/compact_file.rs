@@ -7,11 +7,13 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::compact::{archive_folder, run_policy};
 use crate::args::CompactArgs;
-use crate::compact::pair::pair;
-use crate::compact::run::Refusal;
+use crate::cache::private;
 use crate::config::Environment;
-use crate::config::compact::{self as settings, CompactSettings, Policy};
-use crate::{private, render, transcript};
+use crate::config::compact as settings;
+use crate::config::compact::{CompactSettings, Policy};
+use crate::core::compact::pair::pair;
+use crate::core::compact::run::Refusal;
+use crate::{render, transcript};
 
 /// Compacts and prints.
 ///

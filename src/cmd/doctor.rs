@@ -9,13 +9,15 @@ use anyhow::Result;
 
 use super::pack::project;
 use crate::args::DoctorArgs;
+use crate::cache::private;
 use crate::config::{self, Environment, Provider};
-use crate::hook::{journal, prompt};
-use crate::pack::decide::Model;
+use crate::hook::{journal, skip_rules};
+use crate::index;
 use crate::pack::{self, Task};
 use crate::project::root::Root;
-use crate::project::{counted, git, index, scan};
-use crate::{private, render};
+use crate::project::{counted, git, scan};
+use crate::render;
+use crate::rerank::Model;
 
 /// Asked when no prompt is given: an ordinary request.
 const SAMPLE_PROMPT: &str = "fix the error handling in the main module";
@@ -112,7 +114,7 @@ fn verdict(
     environment: Environment<'_>,
 ) -> String {
     let mut report = String::new();
-    if let Some(reason) = prompt::skip(text, None) {
+    if let Some(reason) = skip_rules::skip(text, None) {
         let _ = writeln!(report, "  the hook stays silent: {reason}");
         return report;
     }

@@ -3,10 +3,10 @@
 use std::io::{Read as _, Write as _};
 use std::panic::Location;
 
+use crate::cache::private;
 use crate::config::{self, Environment};
-use crate::hook::{Reply, brief, journal, start, submit, wire};
-use crate::private;
-use crate::project::index;
+use crate::hook::{Reply, journal, pre_compact, session_start, user_prompt_submit, wire};
+use crate::index;
 
 /// Largest input that is read; a prompt of 1 MB fits, an endless stream ends.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
@@ -55,9 +55,9 @@ fn reply(environment: Environment<'_>) -> Reply {
     };
     match input.hook_event_name.as_deref() {
         // Older hosts do not name the event; a prompt is what we are asked for most.
-        None | Some("UserPromptSubmit") => submit::handle(input, environment),
-        Some("PreCompact") => brief::before_summary(&input),
-        Some("SessionStart") => start::handle(&input, environment),
+        None | Some("UserPromptSubmit") => user_prompt_submit::handle(input, environment),
+        Some("PreCompact") => pre_compact::before_summary(&input),
+        Some("SessionStart") => session_start::handle(&input, environment),
         Some(other) => Reply::failed(format!("event {other:?} is not one of ours")),
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use super::pack::project;
 use crate::args::{IndexAction, IndexArgs};
 use crate::config::{self, Environment};
-use crate::project::index::{self, Error, Report, Status};
+use crate::index::{self, Error, Report, Status};
 use crate::project::scan;
 use crate::render;
 

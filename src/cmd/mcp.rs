@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result};
 use crate::args::McpArgs;
 use crate::config;
 use crate::mcp::{self, Settings};
-use crate::pack::decide::Models;
 use crate::project::root;
+use crate::rerank::Models;
 
 /// Serves.
 ///

@@ -8,13 +8,14 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::args::PackArgs;
 use crate::config::{self, Environment, Provider};
-use crate::core::question::Estimate;
+use crate::core::rerank::request::Estimate;
+use crate::index;
 use crate::model::Deadline;
-use crate::pack::decide::{self, Model};
 use crate::pack::{self, Task};
 use crate::project::root::{self, Root};
-use crate::project::{index, scan};
+use crate::project::scan;
 use crate::render;
+use crate::rerank::{self, Model};
 
 /// Files picked when nothing says how many: the seed's default.
 const DEFAULT_LIMIT: usize = 10;
@@ -44,7 +45,7 @@ pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
     };
     let stage = pack::first_stage(&root, &task, started)?;
     if args.estimate {
-        let estimate = decide::estimate(provider, &stage, &root, &task, environment)?;
+        let estimate = rerank::estimate(provider, &stage, &root, &task, environment)?;
         return print(&estimated(provider, &estimate, args.json)?);
     }
     let ask = |model: Model| model.rerank(&stage, &root, &task, Deadline::NEVER, progress);

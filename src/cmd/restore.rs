@@ -5,8 +5,8 @@ use std::io::Write as _;
 use anyhow::{Result, bail};
 
 use super::compact::archive_folder;
+use crate::cache::archive;
 use crate::config;
-use crate::transcript::archive;
 
 /// Prints the result with this id, byte for byte.
 ///

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::ask::{Asker, Request};
-use super::baseline;
-use super::compact;
-use super::local::{LocalOptions, local};
-use super::pair::Pairing;
-use super::plan::Plan;
-use super::question::Question;
-use super::ruler::{Score, interpolated};
-use super::transcript::Transcript;
+use crate::compact::compact;
 use crate::config::compact as settings;
+use crate::core::compact::baseline;
+use crate::core::compact::local::{LocalOptions, local};
+use crate::core::compact::pair::Pairing;
+use crate::core::compact::plan::Plan;
+use crate::core::compact::retention::{Score, interpolated};
+use crate::core::compact::scored::ask::{Asker, Request};
+use crate::core::compact::scored::question::Question;
+use crate::core::compact::transcript::Transcript;
 
 /// A policy of the table; whether the ruler charges its notes, or they are counted as they stand.
 pub type Row = (&'static str, fn(&Transcript<'_>, &Pairing<'_, '_>) -> Plan, bool);

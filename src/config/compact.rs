@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result, bail};
 
 use super::Environment;
 use crate::core::compact::local::LocalOptions;
+use crate::core::compact::local::weights::Weights;
 use crate::core::compact::pin::PinOptions;
-use crate::core::compact::weights::Weights;
 
 /// A numeric setting: its names, its default and its range (inclusive).
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::private;
+use crate::cache::private;
 
 /// The log starts anew beyond this size; a few hundred failures are enough to see a pattern.
 const MAX_BYTES: u64 = 64 * 1024;

@@ -3,14 +3,14 @@
 //! A handler returns a [`Reply`]: an output or none, and what went wrong. It cannot return an error, so a hook cannot
 //! break the person's turn: trouble is silence and a line in the log.
 
-pub mod brief;
-pub mod compact;
-mod compact_wire;
 pub mod journal;
-pub mod prompt;
+pub mod pre_compact;
 pub mod session;
-pub mod start;
-pub mod submit;
+pub mod session_compact;
+mod session_compact_wire;
+pub mod session_start;
+pub mod skip_rules;
+pub mod user_prompt_submit;
 pub mod wire;
 
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::private;
+use crate::cache::private;
 
 /// Sessions not heard of for this long are forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(7 * 24 * 3600);

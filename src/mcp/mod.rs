@@ -10,12 +10,12 @@ pub mod server;
 mod tools;
 mod wire;
 
-pub use server::serve;
+pub use self::server::serve;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::pack::decide::Models;
+use crate::rerank::Models;
 
 /// What the server is told by its surroundings.
 #[derive(Debug, Clone)]

@@ -9,12 +9,13 @@ use serde_json::value::RawValue;
 use super::Settings;
 use super::arguments::{Arguments, Kind, Parameter};
 use crate::config::{self, Environment, Provider};
+use crate::index;
 use crate::model::Deadline;
-use crate::pack::decide::Model;
 use crate::pack::{self, Task};
 use crate::project::root::Root;
-use crate::project::{index, scan};
+use crate::project::scan;
 use crate::render;
+use crate::rerank::Model;
 
 /// What the server says of itself. Clients put it before the model whether or not a tool is used: one sentence.
 pub(super) const INSTRUCTIONS: &str = "When you do not yet know which files of this project a coding task touches, \

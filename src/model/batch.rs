@@ -3,12 +3,12 @@
 //! In: requests of yes/no questions. Out: for each, the probabilities in the order asked, or why there are none. A request
 //! that is too large or turned away is halved by its questions, down to one.
 
-use crate::core::question::Ask;
-use crate::model::client::Client;
-use crate::model::error::{Error, Reach};
-use crate::model::pool::{self, Steps};
-use crate::model::run::Run;
-use crate::model::wire::Answer;
+use super::client::Client;
+use super::error::{Error, Reach};
+use super::pool::{self, Steps};
+use super::run::Run;
+use super::wire::Answer;
+use crate::core::rerank::request::Ask;
 
 /// Halvings of one call: each adds a request.
 const HALVINGS: usize = 32;

@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bstr::ByteSlice as _;
 
-use crate::core::question::{Ask, Question, Questions, State};
-use crate::model::error::Error;
-use crate::model::retry::{LONGEST_SERVER_DELAY, RETRIES, TIMEOUT_RETRIES, backoff, server_delay};
-use crate::model::run::Run;
-use crate::model::settings::{Endpoint, Settings};
-use crate::model::transport::{Http, Response, Transport, Trouble};
-use crate::model::wire::{self, Answer, Unusable};
+use super::error::Error;
+use super::retry::{LONGEST_SERVER_DELAY, RETRIES, TIMEOUT_RETRIES, backoff, server_delay};
+use super::run::Run;
+use super::settings::{Endpoint, Settings};
+use super::transport::{Http, Response, Transport, Trouble};
+use super::wire::{self, Answer, Unusable};
+use crate::core::rerank::request::{Ask, Question, Questions, State};
 
 /// Asks a decision model. Shared by all threads and by all runs of a process.
 pub struct Client {

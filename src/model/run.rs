@@ -73,10 +73,10 @@ struct Places {
 }
 
 /// A place in flight; given back when dropped.
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     run: &'a Run,
     /// When it was taken.
-    pub(super) since: Instant,
+    pub(crate) since: Instant,
 }
 
 /// What the requests of a run came to.
@@ -134,12 +134,12 @@ impl Run {
     }
 
     /// Whether nothing more is sent.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.deadline.has_passed() || self.lock().stopped
     }
 
     /// Waits for a place. `None`: the deadline has passed or the run has ended.
-    pub(super) fn enter(&self) -> Option<Place<'_>> {
+    pub(crate) fn enter(&self) -> Option<Place<'_>> {
         let mut places = self.lock();
         loop {
             if places.stopped || self.deadline.has_passed() {
@@ -160,7 +160,7 @@ impl Run {
     }
 
     /// Sleeps; false when the run ended or its deadline passed before.
-    pub(super) fn sleep(&self, duration: Duration) -> bool {
+    pub(crate) fn sleep(&self, duration: Duration) -> bool {
         let end = Instant::now() + duration;
         let mut places = self.lock();
         while !places.stopped && !self.deadline.has_passed() {
@@ -174,14 +174,14 @@ impl Run {
     }
 
     /// Nobody sends anything for that long: the server asked for it.
-    pub(super) fn keep_silent(&self, duration: Duration) {
+    pub(crate) fn keep_silent(&self, duration: Duration) {
         let until = Instant::now() + duration;
         let mut places = self.lock();
         places.silent_until = places.silent_until.max(Some(until));
     }
 
     /// Half as many requests at a time, once for all that were in flight together.
-    pub(super) fn halve_places(&self, since: Instant) {
+    pub(crate) fn halve_places(&self, since: Instant) {
         let mut places = self.lock();
         if places.halved_at.is_none_or(|at| since > at) {
             places.limit = (places.limit / 2).max(1);
@@ -189,7 +189,7 @@ impl Run {
         }
     }
 
-    pub(super) fn count_answer(&self, input_tokens: Option<u64>) {
+    pub(crate) fn count_answer(&self, input_tokens: Option<u64>) {
         self.answered.store(true, Ordering::Relaxed);
         match input_tokens {
             Some(tokens) => drop(self.input_tokens.fetch_add(tokens, Ordering::Relaxed)),
@@ -197,16 +197,16 @@ impl Run {
         }
     }
 
-    pub(super) fn count_failure(&self) {
+    pub(crate) fn count_failure(&self) {
         self.failed_calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn has_answered(&self) -> bool {
+    pub(crate) fn has_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
 
     /// Asks once per run whether everything is turned away; others wait for the finding.
-    pub(super) fn is_blocked(&self, probe: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn is_blocked(&self, probe: impl FnOnce() -> bool) -> bool {
         !self.has_answered() && *self.blocked.get_or_init(probe)
     }
 

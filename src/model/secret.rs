@@ -22,7 +22,7 @@ impl Secret {
     /// The text without the key, should a server have echoed it.
     #[must_use]
     pub fn hide_in(&self, text: &str) -> String {
-        text.replace(&self.0, crate::core::redact::MARK)
+        text.replace(&self.0, crate::core::text::redact::MARK)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Who is asked, with which key, how much at a time: environment in, [`Settings`] out. Opens nothing.
 
+use super::error::Error;
+use super::secret::Secret;
 use crate::config::{Environment, Number};
-use crate::model::error::Error;
-use crate::model::secret::Secret;
 
 /// The vendor's API root and the model its clients ask for by default.
 const DIRECT_ROOT: &str = "https://api.typesafe.ai";

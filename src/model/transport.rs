@@ -9,10 +9,10 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Proxy, http};
 
-use crate::model::error::Error;
-use crate::model::resolver::Remembering;
-use crate::model::secret::Secret;
-use crate::model::settings::{Endpoint, Network, Route};
+use super::error::Error;
+use super::resolver::Remembering;
+use super::secret::Secret;
+use super::settings::{Endpoint, Network, Route};
 
 /// Longest response read: answers about 60 files take 5 kB, and nothing the service sends takes megabytes.
 pub const RESPONSE_BYTES: u64 = 4 * 1024 * 1024;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::core::question::{Ask, Probabilities, Question, Questions, State};
-use crate::model::settings::Route;
+use super::settings::Route;
+use crate::core::rerank::request::{Ask, Probabilities, Question, Questions, State};
 
 /// Characters of an error's text that are shown.
 const MESSAGE_CHARS: usize = 200;

@@ -149,7 +149,7 @@ fn list_by_git(root: &Root, extensions: &Extensions) -> Result<Listing, Error> {
 }
 
 /// [`list`] of the paths that git named.
-pub(super) fn listed<'p>(
+pub(crate) fn listed<'p>(
     root: &Root,
     extensions: &Extensions,
     paths: impl Iterator<Item = &'p [u8]>,
@@ -173,7 +173,7 @@ fn sources<'p>(
 }
 
 /// The paths named by `.gitmodules` that lie in the root and are there.
-pub(super) fn submodules(root: &Root) -> Vec<String> {
+pub(crate) fn submodules(root: &Root) -> Vec<String> {
     let Some(top) = &root.git_top else { return Vec::new() };
     let Ok(text) = fs::read_to_string(top.join(".gitmodules")) else { return Vec::new() };
     text.lines()
@@ -185,7 +185,7 @@ pub(super) fn submodules(root: &Root) -> Vec<String> {
 }
 
 /// Every entry that nothing ignores.
-pub(super) fn walk(root: &Path) -> ignore::Walk {
+pub(crate) fn walk(root: &Path) -> ignore::Walk {
     ignore::WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
@@ -216,7 +216,7 @@ fn list_by_walk(root: &Path, extensions: &Extensions) -> Listing {
     listing
 }
 
-pub(super) fn is_skipped_folder(entry: &ignore::DirEntry) -> bool {
+pub(crate) fn is_skipped_folder(entry: &ignore::DirEntry) -> bool {
     let is_folder = entry.file_type().is_some_and(|t| t.is_dir());
     let name = entry.file_name();
     // A folder with a repository of its own is another project: a clone, or a worktree of an agent.
@@ -229,13 +229,13 @@ pub(super) fn is_skipped_folder(entry: &ignore::DirEntry) -> bool {
 ///
 /// Git lists a tracked `lib/a.rs` even after someone has put a symlink in place of `lib`; reading it would leave the root.
 #[derive(Default)]
-pub(super) struct RealFolders {
+pub(crate) struct RealFolders {
     known: HashMap<Vec<u8>, bool>,
     last: Vec<u8>,
 }
 
 impl RealFolders {
-    pub(super) fn contain(&mut self, root: &Path, path: &[u8]) -> bool {
+    pub(crate) fn contain(&mut self, root: &Path, path: &[u8]) -> bool {
         let Some(slash) = path.iter().rposition(|&b| b == b'/') else { return true };
         let folder = &path[..slash];
         // Paths are sorted: most stand in the folder of the one before.
@@ -267,7 +267,7 @@ impl RealFolders {
 /// A root for very many paths: `.` where the process stands in it, as hooks and servers do, so that the system walks down from there.
 ///
 /// Nothing here ever changes the folder of the process.
-pub(super) fn near(root: &Path) -> &Path {
+pub(crate) fn near(root: &Path) -> &Path {
     let here = Path::new(".");
     let id = |folder: &Path| fs::metadata(folder).map(|m| (m.dev(), m.ino())).ok();
     // By what it is, not by its name: something may be mounted over the folder.

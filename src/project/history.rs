@@ -10,14 +10,14 @@ use std::thread::JoinHandle;
 
 use super::root::Root;
 use super::{Warning, git};
-use crate::core::corpus::Document;
-use crate::core::history::{Commit, History, MAX_COMMITS};
+use crate::core::search::corpus::Document;
+use crate::core::search::history::{Commit, History, MAX_COMMITS};
 
 /// Stands before each commit in git's output; a file name cannot reasonably start with it.
 const COMMIT_MARK: u8 = 1;
 
 /// The command that [`entries`] reads the output of.
-pub(super) const LOG: [&str; 10] = [
+pub(crate) const LOG: [&str; 10] = [
     "log",
     "-z",
     "--no-merges",
@@ -31,7 +31,7 @@ pub(super) const LOG: [&str; 10] = [
 ];
 
 /// The flag that says how many commits are looked at.
-pub(super) fn max_count() -> String {
+pub(crate) fn max_count() -> String {
     format!("--max-count={MAX_COMMITS}")
 }
 
@@ -52,7 +52,7 @@ pub fn start(root: &Root) -> Log {
 }
 
 /// Where a shallow clone was cut: full commit ids.
-pub(super) fn shallow_commits(git_top: &std::path::Path) -> HashSet<Vec<u8>> {
+pub(crate) fn shallow_commits(git_top: &std::path::Path) -> HashSet<Vec<u8>> {
     let Some((_, common)) = git::folders(git_top) else { return HashSet::new() };
     let text = std::fs::read(common.join("shallow")).unwrap_or_default();
     text.split(|&b| b == b'\n').filter(|id| !id.is_empty()).map(<[u8]>::to_vec).collect()
@@ -79,14 +79,14 @@ impl Log {
 
 /// One commit of git's output.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry<'a> {
-    pub(super) id: &'a [u8],
-    pub(super) subject: &'a [u8],
-    pub(super) paths: Vec<&'a [u8]>,
+pub(crate) struct Entry<'a> {
+    pub(crate) id: &'a [u8],
+    pub(crate) subject: &'a [u8],
+    pub(crate) paths: Vec<&'a [u8]>,
 }
 
 /// Reads the output of [`LOG`].
-pub(super) fn entries(log: &[u8]) -> Vec<Entry<'_>> {
+pub(crate) fn entries(log: &[u8]) -> Vec<Entry<'_>> {
     let mut entries: Vec<Entry<'_>> = Vec::new();
     for token in log.split(|&b| b == 0) {
         if let Some((&COMMIT_MARK, commit)) = token.split_first() {
@@ -128,7 +128,7 @@ fn split_once(text: &[u8], separator: u8) -> (&[u8], &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::corpus::Kind;
+    use crate::core::search::corpus::Kind;
 
     #[test]
     fn git_output() {

@@ -3,7 +3,6 @@
 pub mod files;
 pub mod git;
 pub mod history;
-pub mod index;
 pub mod root;
 pub mod scan;
 

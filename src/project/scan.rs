@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Warning;
 use super::files::{full_path, near};
-use crate::core::corpus::{Corpus, Counts, Kind};
-use crate::core::matcher::{Matcher, Scratch};
-use crate::core::query::Query;
+use crate::core::search::corpus::{Corpus, Counts, Kind};
+use crate::core::search::matcher::{Matcher, Scratch};
+use crate::core::search::query::Query;
 use crate::threads;
 
 /// Largest file that is ranked. The seed's 100 kB lost 28 of 310 needed files of prometheus.
@@ -24,7 +24,7 @@ pub const MAX_FILE_BYTES: u64 = 1_000_000;
 const THREADED_FROM: usize = 2_000;
 
 /// Files a thread takes at a time: enough to keep the cursor cool, few enough to end together.
-pub(super) const STRIDE: usize = 16;
+pub(crate) const STRIDE: usize = 16;
 
 /// One file of the project, or why there is none.
 pub enum Reading {
@@ -75,10 +75,10 @@ fn is_no_file(error: &io::Error) -> bool {
 
 /// What reading found; places in the list of paths, sorted.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) counts: Vec<(usize, Counts)>,
-    pub(super) too_large: Vec<usize>,
-    pub(super) unreadable: Vec<usize>,
+pub(crate) struct Found {
+    pub(crate) counts: Vec<(usize, Counts)>,
+    pub(crate) too_large: Vec<usize>,
+    pub(crate) unreadable: Vec<usize>,
 }
 
 /// Reads and counts every path, sorted as given.
@@ -96,7 +96,7 @@ pub fn scan(
 }
 
 /// Reads and counts, on several threads when that is worth it.
-pub(super) fn count<P: AsRef<[u8]> + Sync>(
+pub(crate) fn count<P: AsRef<[u8]> + Sync>(
     root: &Path,
     paths: &[P],
     query: &Query,
@@ -118,7 +118,7 @@ pub(super) fn count<P: AsRef<[u8]> + Sync>(
 }
 
 /// What a person should know about files that were not counted; both lists sorted.
-pub(super) fn warnings(too_large: Vec<&[u8]>, unreadable: Vec<&[u8]>, limit: u64) -> Vec<Warning> {
+pub(crate) fn warnings(too_large: Vec<&[u8]>, unreadable: Vec<&[u8]>, limit: u64) -> Vec<Warning> {
     let names = |paths: Vec<&[u8]>| -> Vec<String> {
         paths.into_iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
     };
@@ -133,7 +133,7 @@ pub(super) fn warnings(too_large: Vec<&[u8]>, unreadable: Vec<&[u8]>, limit: u64
 }
 
 /// How many threads are worth starting.
-pub(super) fn n_threads(n_files: usize) -> usize {
+pub(crate) fn n_threads(n_files: usize) -> usize {
     match n_files {
         n if n < THREADED_FROM => 1,
         _ => threads::processors(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::core::compact::pair::{Pair, Pairing};
 use crate::core::compact::plan::{Decision, Outcome, Plan, Scores};
-use crate::core::compact::ruler::Score;
+use crate::core::compact::retention::Score;
 use crate::core::compact::run::Stats;
 use crate::core::compact::transcript::char_count;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Provider;
-use crate::core::question::Estimate;
+use crate::core::rerank::request::Estimate;
 use crate::model::Reranked;
 use crate::pack::{Pack, Pick};
 

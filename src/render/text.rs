@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::config::Provider;
-use crate::core::fuse::Judged;
-use crate::core::question::{Estimate, estimate_line, thousands};
-use crate::core::snippet::neutralise;
-use crate::pack::decide::Decided;
+use crate::core::rerank::fuse::Judged;
+use crate::core::rerank::request::{Estimate, estimate_line, thousands};
+use crate::core::search::snippet::neutralise;
 use crate::pack::{Pack, Pick, Snippet};
 use crate::project::counted;
+use crate::rerank::Decided;
 
 /// Characters of code shown in all, as in the seed: the rest of an answer has to fit the host's 10,000.
 pub const MAX_CODE_CHARS: usize = 8_000;
@@ -224,7 +224,7 @@ pub fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::snippet::Window;
+    use crate::core::search::snippet::Window;
 
     fn snippet(lines: usize, width: usize) -> Snippet {
         let window = Window { first_line: 1, lines: vec!["x".repeat(width); lines] };

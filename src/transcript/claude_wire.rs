@@ -11,7 +11,7 @@ use super::anthropic_wire;
 use super::layout::{ItemAt, Layout, RowLink};
 use super::wire::{self, Raw};
 use crate::core::compact::transcript::{Message, Role, Transcript};
-use crate::core::hash::FxSet;
+use crate::core::text::hash::FxSet;
 use crate::threads;
 
 /// The fields of a line that anybody here reads.

@@ -3,11 +3,9 @@
 //! Formats: Claude Code's JSON lines, pi's, Codex's rollouts, and the messages of Anthropic's and OpenAI's APIs. What
 //! no edit names keeps its bytes; the input is never changed.
 
-pub mod archive;
 pub mod input;
 
 mod anthropic_wire;
-mod archive_wire;
 mod claude_wire;
 mod codex_wire;
 mod layout;
@@ -22,10 +20,10 @@ pub(crate) mod wire;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use self::layout::{Layout, List};
 use crate::core::compact::apply::{Edit, stale_thinking};
 use crate::core::compact::transcript::Transcript;
-use crate::core::lines::ranges;
-use layout::{Layout, List};
+use crate::core::text::lines::ranges;
 
 /// A transcript and where its parts are in the input.
 #[derive(Debug)]

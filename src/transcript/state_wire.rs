@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::wire::quote;
-use crate::core::compact::question::CONTEXT;
-use crate::core::compact::state::{Entry, Render, State, StateCall};
+use crate::core::compact::scored::model_context::{Entry, Render, State, StateCall};
+use crate::core::compact::scored::question::CONTEXT;
 use crate::core::compact::transcript::{Call, Role, Value};
 
 /// The renderers that the ladder measures with.

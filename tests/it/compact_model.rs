@@ -3,15 +3,16 @@
 
 use std::cell::RefCell;
 
-use context_packer::compact::ask::{Asker, Request, request_tokens};
-use context_packer::compact::pair::pair;
-use context_packer::compact::plan::{Outcome, Reason};
-use context_packer::compact::run::Refusal;
-use context_packer::compact::state::{FitOptions, fit};
-use context_packer::compact::transcript::Transcript;
 use context_packer::compact::{Compacted, compact};
 use context_packer::config::compact::read;
-use context_packer::transcript::{self, state_wire::RENDER};
+use context_packer::core::compact::pair::pair;
+use context_packer::core::compact::plan::{Outcome, Reason};
+use context_packer::core::compact::run::Refusal;
+use context_packer::core::compact::scored::ask::{Asker, Request, request_tokens};
+use context_packer::core::compact::scored::model_context::{FitOptions, fit};
+use context_packer::core::compact::transcript::Transcript;
+use context_packer::transcript;
+use context_packer::transcript::state_wire::RENDER;
 use serde_json::json;
 
 /// Answers by the key of a question, and remembers how large each request was.

@@ -1,12 +1,13 @@
 //! Properties of compaction on generated conversations with the irregularities of real ones: orphans, results before their
 //! call, repeated ids, errors, parallel calls, images, thinking, empty and huge results, bytes of every kind.
 
-use context_packer::compact::ask::{Asker, Request};
-use context_packer::compact::pair::{Pairing, pair};
-use context_packer::compact::run::Refusal;
-use context_packer::compact::transcript::{Part, Role, Transcript};
-use context_packer::compact::{Compacted, apply, compact, mark};
+use context_packer::compact::{Compacted, compact};
 use context_packer::config::compact::{CompactSettings, Policy, read};
+use context_packer::core::compact::pair::{Pairing, pair};
+use context_packer::core::compact::run::Refusal;
+use context_packer::core::compact::scored::ask::{Asker, Request};
+use context_packer::core::compact::transcript::{Part, Role, Transcript};
+use context_packer::core::compact::{apply, notes};
 use context_packer::transcript;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -181,7 +182,7 @@ fn texts(transcript: &Transcript<'_>, role: Role) -> Vec<String> {
         Part::Text(text) => Some(text.to_string()),
         _ => None,
     });
-    texts.filter(|text| !mark::is_note(text)).collect()
+    texts.filter(|text| !notes::is_note(text)).collect()
 }
 
 fn pairs(pairing: &Pairing<'_, '_>) -> Vec<String> {
@@ -192,7 +193,7 @@ fn pairs(pairing: &Pairing<'_, '_>) -> Vec<String> {
 fn loses_lines_only(old: &str, new: &str) -> bool {
     let mut old = old.split('\n');
     let lines: Vec<&str> =
-        new.split('\n').skip(1).filter(|line| mark::gap_lines(line).is_none()).collect();
+        new.split('\n').skip(1).filter(|line| notes::gap_lines(line).is_none()).collect();
     let last = lines.len().saturating_sub(1);
     lines
         .iter()

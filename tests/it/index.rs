@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use context_packer::index::{self, Use};
 use context_packer::pack::{self, Task};
 use context_packer::project::files::Extensions;
-use context_packer::project::index::{self, Use};
 use context_packer::project::{root, scan};
 use proptest::prelude::*;
 

@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use context_packer::core::fuse::Judged;
-use context_packer::core::question::{Ask, POOL, Question, Role, State};
+use context_packer::core::rerank::fuse::Judged;
+use context_packer::core::rerank::request::{Ask, POOL, Question, Role, State};
 use context_packer::model::batch::ask_all;
-use context_packer::model::{
-    Client, Deadline, Error, Project, Reranked, Run, Settings, estimate, laya, rerank,
-};
+use context_packer::model::{Client, Deadline, Error, Project, Reranked, Run, Settings, rerank};
+use context_packer::rerank::{estimate, laya};
 
 use crate::fake::{Behaviour, FIREWALL_MARKER, FakeSystemOne, Fault, Seen};
 use crate::harness::{KEY, assert_no_key};

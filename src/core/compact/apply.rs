@@ -3,11 +3,11 @@
 //! An edit never touches a text of the person or the model, and a result only loses lines. What would not get
 //! smaller stays as it was.
 
-use super::mark::{self, Note};
+use super::notes::{self, Note};
 use super::pair::{Pair, Pairing};
 use super::plan::{Kept, Outcome, Plan};
 use super::transcript::{Message, Part, Place, Transcript, Value, char_count};
-use crate::core::lines::lines;
+use crate::core::text::lines::lines;
 
 /// A change of one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,12 +68,12 @@ fn excerpt(
     let kept_chars = kept.iter().map(|k| k.chars).sum();
     let is_error = pair.result.is_error;
     let said = Note { reason, kept_chars, chars: pair.result.chars, is_error, archived };
-    let mut excerpt = mark::note(&said);
+    let mut excerpt = notes::note(&said);
     let mut next = 0;
     for &Kept { line, chars } in kept {
         if line > next {
             excerpt.push('\n');
-            excerpt.push_str(&mark::gap(line - next));
+            excerpt.push_str(&notes::gap(line - next));
         }
         excerpt.push('\n');
         excerpt.push_str(first_chars(lines.get(line).copied().unwrap_or_default(), chars));
@@ -81,7 +81,7 @@ fn excerpt(
     }
     if !kept.is_empty() && next < lines.len() {
         excerpt.push('\n');
-        excerpt.push_str(&mark::gap(lines.len() - next));
+        excerpt.push_str(&notes::gap(lines.len() - next));
     }
     excerpt
 }
@@ -98,7 +98,7 @@ fn first_chars(line: &str, chars: usize) -> &str {
 fn stub(pair: &Pair<'_, '_>, stubs: &[usize]) -> Option<Edit> {
     let note = |&index: &usize| match &pair.call.arguments.get(index)?.value {
         Value::Text(text) => {
-            let note = mark::stub(char_count(text));
+            let note = notes::stub(char_count(text));
             (char_count(&note) < char_count(text)).then_some((index, note))
         }
         Value::Number(_) | Value::Other(_) => None,
@@ -113,7 +113,7 @@ fn stub(pair: &Pair<'_, '_>, stubs: &[usize]) -> Option<Edit> {
 
 /// A call and its result go together, if the note that stays is shorter.
 fn drop_call(pair: &Pair<'_, '_>, archived: Option<&str>) -> Vec<Edit> {
-    let note = mark::dropped_call(pair, archived);
+    let note = notes::dropped_call(pair, archived);
     if char_count(&note) >= pair.call.chars() + pair.result.chars {
         return Vec::new();
     }

@@ -1,12 +1,12 @@
 //! The policies that `bench` compares with: what other programs do with a transcript, as plans.
 
-use super::mark::is_tombstone;
+use super::local::select::{NoteCost, select};
+use super::local::weights::Weights;
+use super::notes::is_tombstone;
 use super::pair::Pairing;
 use super::plan::{Decision, Kept, Outcome, Plan, Reason, head};
 use super::rules::exact_rules;
-use super::select::{NoteCost, select};
 use super::transcript::{Transcript, char_count};
-use super::weights::Weights;
 
 /// Newest calls that the baselines do not touch.
 const PIN: usize = 6;

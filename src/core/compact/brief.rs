@@ -8,7 +8,7 @@ use super::line::names_failure;
 use super::pair::{Pair, is_results_only, pair};
 use super::plan::{is_tool, reports_failure};
 use super::transcript::{Message, Part, Role, Transcript};
-use crate::core::redact::holds_credential;
+use crate::core::text::redact::holds_credential;
 
 /// Files named at most.
 const FILES: usize = 12;

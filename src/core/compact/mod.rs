@@ -5,32 +5,23 @@
 //! ```
 
 pub mod apply;
-pub mod ask;
 pub mod baseline;
 pub mod brief;
-pub mod calibrate;
-pub mod decide;
-pub mod estimate;
+pub mod elide_arguments;
 pub mod line;
 pub mod local;
-pub mod mark;
+pub mod notes;
 pub mod pair;
 pub mod pin;
 pub mod plan;
-pub mod question;
-pub mod ruler;
+pub mod retention;
 pub mod rules;
 pub mod run;
-pub mod select;
-pub mod state;
-pub mod stub;
+pub mod scored;
 pub mod token;
+pub mod token_rate;
 pub mod transcript;
 pub mod validate;
-pub mod weights;
-
-mod lexicon;
-mod worth;
 
 #[cfg(test)]
 mod testing;

@@ -1,7 +1,7 @@
 //! Pinning: which pairs no policy may touch, and why. Input: a transcript and its pairs. Output: a reason for each pinned
 //! pair, `None` for the others.
 
-use super::mark::is_tombstone;
+use super::notes::is_tombstone;
 use super::pair::{Flaw, Irregular, Pair, Pairing};
 use super::plan::Reason;
 use super::transcript::{Message, Role, Transcript};

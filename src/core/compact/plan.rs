@@ -3,7 +3,7 @@
 use super::line::names_failure;
 use super::pair::Pair;
 use super::transcript::char_count;
-use crate::core::lines::lines;
+use crate::core::text::lines::lines;
 
 /// What becomes of every pair of a transcript; parallel to `Pairing::pairs`.
 #[derive(Debug, Clone, PartialEq)]

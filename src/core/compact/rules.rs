@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::pair::Pair;
 use super::plan::{Decision, Reason, head, is_tool};
 use super::transcript::{Call, Value};
-use crate::core::hash::FxSet;
-use crate::core::lines::lines;
+use crate::core::text::hash::FxSet;
+use crate::core::text::lines::lines;
 
 /// Results shorter than these are not worth a note; in characters. Chosen on the development split of the transcripts.
 const MIN_DUPLICATE: usize = 200;

@@ -4,9 +4,9 @@
 use std::fmt;
 
 use super::apply::{Edit, applied, edits};
-use super::calibrate::chars_per_token;
 use super::pair::{Flaw, Pairing};
 use super::plan::{Decision, Outcome, Plan, Reason};
+use super::token_rate::chars_per_token;
 use super::transcript::Transcript;
 use super::validate::{Violation, validate};
 

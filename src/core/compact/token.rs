@@ -2,7 +2,7 @@
 //!
 //! One pass over the bytes of a line; no allocation besides the caller's list. Plain words are not reported.
 
-use crate::core::tokenize::identifier_end;
+use crate::core::text::tokenize::identifier_end;
 
 /// Shortest identifier looked at; shorter ones are words.
 const MIN_IDENTIFIER: usize = 6;

@@ -4,10 +4,10 @@
 use std::fmt;
 
 use super::apply::{Change, Edit};
-use super::mark;
+use super::notes;
 use super::pair::pair;
 use super::transcript::{Part, Place, Transcript};
-use crate::core::lines::lines;
+use crate::core::text::lines::lines;
 
 /// A broken invariant; which message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub fn validate(
 fn check_edit(edit: &Edit, part: Option<&Part<'_>>) -> Result<(), Violation> {
     match (&edit.change, part) {
         (Change::Text(new), Some(Part::Result(old))) => {
-            let is_allowed = !old.is_opaque && !mark::is_tombstone(&old.text);
+            let is_allowed = !old.is_opaque && !notes::is_tombstone(&old.text);
             if !is_allowed {
                 return Err(violation("a result that must stay was cut", edit.at));
             }
@@ -86,7 +86,7 @@ fn is_subsequence(old: &str, new: &str) -> bool {
 
 fn matches(mut old: &[&str], mut new: &[&str], doubts: usize) -> bool {
     while let [line, rest @ ..] = new {
-        let omitted = mark::gap_lines(line).filter(|&n| n > 0 && n <= old.len());
+        let omitted = notes::gap_lines(line).filter(|&n| n > 0 && n <= old.len());
         let is_kept = old.first() == Some(line);
         match omitted {
             Some(n) if is_kept => {
@@ -105,7 +105,7 @@ fn matches(mut old: &[&str], mut new: &[&str], doubts: usize) -> bool {
 
 /// Whether the last kept line is the start of the next line of the original.
 fn is_cut_short(old: &[&str], line: &str, rest: &[&str]) -> bool {
-    let is_last = rest.first().is_none_or(|next| mark::gap_lines(next).is_some());
+    let is_last = rest.first().is_none_or(|next| notes::gap_lines(next).is_some());
     is_last && old.first().is_some_and(|old| old.starts_with(line))
 }
 

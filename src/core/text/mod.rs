@@ -1,0 +1,7 @@
+//! Text and bytes: words, lines, hashes, and credentials to hide.
+
+pub(crate) mod blocks;
+pub(crate) mod hash;
+pub(crate) mod lines;
+pub mod redact;
+pub mod tokenize;

@@ -1,0 +1,143 @@
+//! `UserPromptSubmit`: ranks the project for a prompt that [`skip_rules::skip`] lets through.
+
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::session::Session;
+use super::{Reply, project_folder, skip_rules, wire};
+use crate::cache::private;
+use crate::config::{self, Environment};
+use crate::index;
+use crate::model::Deadline;
+use crate::pack::{self, FirstStage, Pack, Task};
+use crate::project::files::Extensions;
+use crate::project::root::Root;
+use crate::project::{root, scan};
+use crate::render;
+use crate::rerank::Model;
+
+/// Answers a prompt within the deadline.
+#[must_use]
+pub fn handle(input: wire::Input, environment: Environment<'_>) -> Reply {
+    let started = Instant::now();
+    let text = input.prompt.as_deref().unwrap_or_default();
+    if skip_rules::skip(text, input.source.as_deref()).is_some() {
+        return Reply::silent();
+    }
+    let settings = match Settings::read(environment) {
+        Ok(settings) => settings,
+        Err(error) => return Reply::failed(error),
+    };
+    within(settings.deadline, move || {
+        answer(&input, &settings, started)
+            .unwrap_or_else(|error| Reply::failed(format!("{error:#}")))
+    })
+}
+
+/// Runs the work on a thread of its own and leaves it behind when time is up: a hanging disk must not hold the person.
+fn within(time: Duration, work: impl FnOnce() -> Reply + Send + 'static) -> Reply {
+    let (sender, receiver) = mpsc::channel();
+    let spawned = std::thread::Builder::new().spawn(move || sender.send(work()));
+    match spawned {
+        Ok(_) => receiver
+            .recv_timeout(time)
+            .unwrap_or_else(|_| Reply::failed(format!("no answer within {} ms", time.as_millis()))),
+        Err(error) => Reply::failed(format!("cannot start a thread: {error}")),
+    }
+}
+
+fn answer(input: &wire::Input, settings: &Settings, started: Instant) -> Result<Reply, String> {
+    let root = root::around(&project_folder(input, settings.project_dir.clone())?)
+        .map_err(|error| error.to_string())?;
+    let task = settings.task(input.prompt.as_deref().unwrap_or_default());
+    let stage = pack::first_stage(&root, &task, started).map_err(|error| error.to_string())?;
+    let is_due = index::is_due(stage.survey.index, stage.survey.corpus.documents.len());
+    let reply = speak(input, settings, &root, &task, stage, started)?;
+    Ok(Reply { renew: is_due.then_some(root), ..reply })
+}
+
+/// The answer, unless there is nothing to say or it was just said.
+fn speak(
+    input: &wire::Input,
+    settings: &Settings,
+    root: &Root,
+    task: &Task,
+    stage: FirstStage,
+    started: Instant,
+) -> Result<Reply, String> {
+    // The check that costs nothing comes before the model that does.
+    if !stage.ranking.is_distinctive || stage.ranking.candidates.is_empty() {
+        return Ok(Reply::silent());
+    }
+    let due = Deadline::at(started + settings.time_for_model());
+    let ask = |model: &Model| model.rerank(&stage, root, task, due, &|_, _| ());
+    let decided = settings.model.as_ref().map(ask).transpose().map_err(|e| e.to_string())?;
+    let pack = stage.pack(root, task, decided, started);
+    if settings.was_just_said(input, &pack) {
+        return Ok(Reply::silent());
+    }
+    let context = render::hook::context(&pack, &root.path);
+    let notice = settings.notice.then(|| render::hook::notice(&pack));
+    let output =
+        wire::prompt_output(&context, notice.as_deref()).map_err(|error| error.to_string())?;
+    Ok(Reply { output: Some(output), ..Reply::default() })
+}
+
+/// What the hook is told by its surroundings.
+struct Settings {
+    limit: usize,
+    code: usize,
+    deadline: Duration,
+    notice: bool,
+    extensions: Extensions,
+    project_dir: Option<PathBuf>,
+    folder: Option<PathBuf>,
+    model: Option<Model>,
+    index: Option<PathBuf>,
+}
+
+/// Kept back from the deadline for writing the answer once the model's time is up.
+const WRITING: Duration = Duration::from_millis(200);
+
+impl Settings {
+    fn read(environment: Environment<'_>) -> Result<Settings, String> {
+        let number =
+            |setting: config::Number| setting.read(environment).map_err(|e| format!("{e:#}"));
+        let provider = config::hook_provider(environment).map_err(|e| format!("{e:#}"))?;
+        Ok(Settings {
+            limit: number(config::HOOK_LIMIT)? as usize,
+            code: number(config::HOOK_CODE)? as usize,
+            deadline: Duration::from_millis(number(config::HOOK_DEADLINE_MS)?),
+            notice: config::HOOK_NOTICE.read(environment).map_err(|e| format!("{e:#}"))?,
+            extensions: config::extensions(environment),
+            project_dir: environment("CLAUDE_PROJECT_DIR").map(PathBuf::from),
+            folder: private::folder(environment),
+            model: Model::open(provider, environment).map_err(|e| e.to_string())?,
+            index: config::index(environment).map_err(|e| format!("{e:#}"))?,
+        })
+    }
+
+    fn time_for_model(&self) -> Duration {
+        self.deadline - WRITING.min(self.deadline / 4)
+    }
+
+    fn task(&self, text: &str) -> Task {
+        Task {
+            text: text.to_owned(),
+            limit: self.limit,
+            code: self.code,
+            extensions: self.extensions.clone(),
+            max_file_bytes: scan::MAX_FILE_BYTES,
+            index: self.index.clone(),
+        }
+    }
+
+    fn was_just_said(&self, input: &wire::Input, pack: &Pack) -> bool {
+        let paths: Vec<&str> = pack.files.iter().map(|file| file.path.as_str()).collect();
+        match (&self.folder, &input.session_id) {
+            (Some(folder), Some(id)) => Session::open(folder, id).repeats(&paths.join("\n")),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What a run would send and cost, before anything is sent. Reads files, opens no connection.
+
+use super::jev::{Project, dollars};
+use super::laya;
+use super::passes::Pass;
+use crate::core::rerank::request::{
+    COMPARED, Estimate, POOL, SOURCES_PER_REQUEST, TASK_CHARS, ask_tokens, cut, relevance,
+};
+use crate::model::settings::Depth;
+
+/// For the hosted model. The files that the sketches will bring up are not known: they count as the first stage's
+/// best do, and as if none were among those.
+#[must_use]
+pub fn jev(depth: &Depth, task: &str, project: &Project<'_>) -> Estimate {
+    let task = cut(task.trim(), TASK_CHARS);
+    let sketched: Vec<usize> = project.by_rank().take(depth.sketch_files).collect();
+    let (sketch_requests, sketch_tokens) = requests(task, project, Pass::Sketch, &sketched);
+    let early: Vec<usize> = project.first_stage.iter().copied().take(POOL).collect();
+    let (_, early_tokens) = requests(task, project, Pass::Source, &early);
+    let per_file = early_tokens.div_ceil(early.len().max(1) as u64);
+    // Not more than POOL of the sketched files can follow, and none that started early.
+    let late = sketched.len().saturating_sub(early.len()).min(POOL);
+    let source_requests =
+        early.len().div_ceil(SOURCES_PER_REQUEST) + late.div_ceil(SOURCES_PER_REQUEST);
+    let best = COMPARED.min(early.len() + late);
+    let steps = usize::from(depth.compare && best > 1) + usize::from(depth.roles && best > 0);
+    let input_tokens =
+        sketch_tokens + early_tokens + per_file * (late as u64 + (steps * best) as u64);
+    Estimate {
+        files: sketched.len().max(early.len()),
+        requests: sketch_requests + source_requests + steps,
+        input_tokens,
+        dollars: dollars(input_tokens),
+    }
+}
+
+/// For the model on this machine: one request per file of the shortlist, no price.
+#[must_use]
+pub fn laya(task: &str, project: &Project<'_>) -> Estimate {
+    let shortlist = &project.first_stage[..project.first_stage.len().min(POOL)];
+    let tokens = |&document: &usize| ask_tokens(&laya::request(task, project, document).0);
+    Estimate {
+        files: shortlist.len(),
+        requests: shortlist.len(),
+        input_tokens: shortlist.iter().map(tokens).sum(),
+        dollars: 0.0,
+    }
+}
+
+/// Requests and tokens of one pass.
+fn requests(task: &str, project: &Project<'_>, pass: Pass, files: &[usize]) -> (usize, u64) {
+    let mut source = Vec::new();
+    let mut text = |&document: &usize| {
+        (project.read)(document, &mut source);
+        pass.show(project.paths[document], &source).text
+    };
+    let mut tokens =
+        |files: &[usize]| ask_tokens(&relevance(task, files.iter().map(&mut text).collect()));
+    let requests = files.chunks(pass.files_per_request());
+    (requests.len(), requests.map(&mut tokens).sum())
+}

@@ -1,0 +1,149 @@
+//! A decision model on top of the local ranking: which one, what it says about a project, what it would cost.
+
+pub mod estimate;
+pub mod jev;
+pub mod laya;
+pub mod passes;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use self::jev::{Project, Reranked};
+use crate::config::{Environment, Provider};
+use crate::core::rerank::request::Estimate;
+use crate::model::settings::Depth;
+use crate::model::{Client, Deadline, Error, Settings};
+use crate::pack::{FirstStage, Task};
+use crate::project::root::Root;
+use crate::project::scan;
+
+/// A model that is ready to be asked.
+pub struct Model {
+    provider: Provider,
+    settings: Settings,
+    client: Client,
+}
+
+/// A model's ranking.
+#[derive(Debug, Clone)]
+pub struct Decided {
+    /// Who ranked.
+    pub provider: Provider,
+    /// What it said.
+    pub reranked: Reranked,
+}
+
+impl Model {
+    /// Reads who is asked and with which key; `None` when the provider is local ranking alone. Opens no connection.
+    ///
+    /// # Errors
+    /// No key, or a setting that is wrong; names the variable.
+    pub fn open(provider: Provider, environment: Environment<'_>) -> Result<Option<Model>, Error> {
+        let settings = match provider {
+            Provider::Keywords => return Ok(None),
+            Provider::Jev => Settings::jev(environment)?,
+            Provider::Laya => Settings::laya(environment)?,
+        };
+        let client = Client::new(&settings)?;
+        Ok(Some(Model { provider, settings, client }))
+    }
+
+    /// Ranks with the model. Sends sketches and excerpts of the project's files.
+    ///
+    /// # Errors
+    /// See [`Error`]; never a local ranking in the model's name.
+    pub fn rerank(
+        &self,
+        stage: &FirstStage,
+        root: &Root,
+        task: &Task,
+        deadline: Deadline,
+        progress: jev::Progress<'_>,
+    ) -> Result<Decided, Error> {
+        let rerank = match self.provider {
+            Provider::Laya => laya::rerank,
+            Provider::Jev | Provider::Keywords => jev::rerank,
+        };
+        let reranked = with_project(stage, root, task, |project| {
+            rerank(&self.client, &self.settings, &task.text, project, deadline, progress)
+        })?;
+        Ok(Decided { provider: self.provider, reranked })
+    }
+}
+
+/// Says who is asked; keys are not shown.
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Model({} at {})", self.provider.name(), self.settings.endpoint.url)
+    }
+}
+
+/// The models that a long-lived process may be told to ask, each opened once, so that its token budget covers all calls.
+#[derive(Debug)]
+pub struct Models {
+    jev: Result<Option<Model>, Error>,
+    laya: Result<Option<Model>, Error>,
+}
+
+impl Models {
+    /// Reads the settings of both. What is wrong with one is told to the calls that want it.
+    #[must_use]
+    pub fn open(environment: Environment<'_>) -> Models {
+        let open = |provider| Model::open(provider, environment);
+        Models { jev: open(Provider::Jev), laya: open(Provider::Laya) }
+    }
+
+    /// The model of a provider; `None` when that is local ranking alone.
+    ///
+    /// # Errors
+    /// See [`Model::open`].
+    pub fn get(&self, provider: Provider) -> Result<Option<&Model>, &Error> {
+        match provider {
+            Provider::Keywords => Ok(None),
+            Provider::Jev => self.jev.as_ref().map(Option::as_ref),
+            Provider::Laya => self.laya.as_ref().map(Option::as_ref),
+        }
+    }
+}
+
+/// What ranking with the provider would send and cost. Needs no key and sends nothing.
+///
+/// # Errors
+/// A setting that is out of range.
+pub fn estimate(
+    provider: Provider,
+    stage: &FirstStage,
+    root: &Root,
+    task: &Task,
+    environment: Environment<'_>,
+) -> Result<Estimate, Error> {
+    let depth = Depth::read(environment)?;
+    Ok(with_project(stage, root, task, |project| match provider {
+        Provider::Keywords => Estimate::default(),
+        Provider::Jev => estimate::jev(&depth, &task.text, project),
+        Provider::Laya => estimate::laya(&task.text, project),
+    }))
+}
+
+/// Shows a project to the model's side: paths as text, the order of the first stage, files by their number.
+fn with_project<R>(
+    stage: &FirstStage,
+    root: &Root,
+    task: &Task,
+    work: impl FnOnce(&Project<'_>) -> R,
+) -> R {
+    let documents = &stage.survey.corpus.documents;
+    let paths: Vec<Cow<'_, str>> =
+        documents.iter().map(|document| String::from_utf8_lossy(&document.path)).collect();
+    let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
+    let first_stage: Vec<usize> =
+        stage.ranking.candidates.iter().map(|c| c.document as usize).collect();
+    let read = |document: usize, buffer: &mut Vec<u8>| {
+        let path = &documents[document].path;
+        match scan::read(&root.path, path, task.max_file_bytes, buffer) {
+            scan::Reading::Read(_) => {}
+            _ => buffer.clear(),
+        }
+    };
+    work(&Project { paths: &paths, first_stage: &first_stage, read: &read })
+}

@@ -1,0 +1,257 @@
+//! The two passes over a project's files, overlapping: a sketch of each, and the full source of the best.
+//!
+//! The sources of the first stage's best start at once, beside the sketches; those that the sketches bring up follow when
+//! the last sketch is judged. A request that is too large or turned away is halved, down to one file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use super::jev::Pack;
+use crate::core::rerank::fuse::pool as best_of;
+use crate::core::rerank::request::{
+    POOL, Question, SKETCHES_PER_REQUEST, SOURCE_CHARS, SOURCES_PER_REQUEST, file_key, relevance,
+    shuffled,
+};
+use crate::core::rerank::sketch::{Shown, excerpt, sketch};
+use crate::model::error::{Error, Reach};
+use crate::model::pool::{self, Steps};
+use crate::model::wire::Answer;
+
+/// Halvings of one run: one offender among sixty takes six, so this is room for ten of them.
+const HALVINGS: usize = 64;
+
+/// How much of a file is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Pass {
+    /// Its declarations.
+    Sketch,
+    /// The start of its source.
+    Source,
+}
+
+impl Pass {
+    pub(super) fn files_per_request(self) -> usize {
+        match self {
+            Pass::Sketch => SKETCHES_PER_REQUEST,
+            Pass::Source => SOURCES_PER_REQUEST,
+        }
+    }
+
+    pub(super) fn show(self, path: &str, source: &[u8]) -> Shown {
+        match self {
+            Pass::Sketch => sketch(path, source),
+            Pass::Source => excerpt(path, source, SOURCE_CHARS),
+        }
+    }
+}
+
+/// Files that are asked about in one request.
+struct Batch {
+    pass: Pass,
+    files: Vec<usize>,
+}
+
+/// A request as bytes, and what it asks.
+type Prepared = (Vec<u8>, Vec<(String, Question)>);
+
+/// What the passes found out.
+#[derive(Default)]
+pub(super) struct Verdicts {
+    /// Probability by document; 0 for the files of a failed request.
+    pub(super) sketches: BTreeMap<usize, f64>,
+    /// The same for full sources.
+    pub(super) sources: BTreeMap<usize, f64>,
+    /// Documents worth a place in the answer, in no order of merit.
+    pub(super) pool: Vec<usize>,
+    /// Files that a firewall turned away by their text.
+    pub(super) rejected: BTreeSet<usize>,
+    /// Requests that came to nothing, and why.
+    pub(super) failures: Vec<String>,
+    /// Requests answered, by pass.
+    pub(super) answered: BTreeMap<Pass, usize>,
+    /// Whether the deadline cut the passes short.
+    pub(super) out_of_time: bool,
+    /// The model as it names itself.
+    pub(super) model: Option<String>,
+    /// Ends of the passes, from the start.
+    pub(super) sketches_took: Duration,
+    pub(super) sources_took: Duration,
+    batches_left: BTreeMap<Pass, usize>,
+    batches_done: usize,
+    halvings: usize,
+    fatal: Option<Error>,
+}
+
+/// Both passes over the files.
+///
+/// # Errors
+/// Those that end a run. Failed requests are in the verdicts.
+pub(super) fn judge(pack: &Pack<'_>) -> Result<Verdicts, Error> {
+    let started = Instant::now();
+    let (sketched, early) = first_batches(pack);
+    let mut verdicts = Verdicts::default();
+    verdicts.batches_left.insert(Pass::Sketch, sketched.len());
+    verdicts.batches_left.insert(Pass::Source, early.len());
+    // What the sketches bring up must wait for the last of them, so they are prepared first.
+    let mut batches = sketched;
+    batches.extend(early);
+    if verdicts.batches_left[&Pass::Sketch] == 0 {
+        verdicts.pool = best_of(&[], pack.project.first_stage);
+    }
+    let prepare = |batch: &Batch| -> Result<Prepared, Error> {
+        let ask = relevance(pack.task, pack.texts(batch.pass, &batch.files));
+        // The texts are not kept beside the body: fifty requests are in flight.
+        Ok((pack.client.body(&ask)?, ask.questions))
+    };
+    let work = |_: &Batch, prepared: Result<Prepared, Error>| {
+        let (body, questions) = prepared?;
+        pack.client.send(pack.run, &body, &questions)
+    };
+    let done = |batch, result| {
+        let next = verdicts.take(pack, batch, result, started);
+        (pack.progress)(verdicts.batches_done, verdicts.batches_done + verdicts.open());
+        next
+    };
+    pool::run(pack.client.endpoint().in_flight, batches, Steps { prepare, work, done });
+    match verdicts.fatal.take() {
+        Some(error) => Err(error),
+        None => verdicts.checked(),
+    }
+}
+
+/// The sketches of all files, and the sources of the first stage's best.
+fn first_batches(pack: &Pack<'_>) -> (Vec<Batch>, Vec<Batch>) {
+    let early = pack.project.first_stage.iter().copied().take(POOL).collect();
+    let sketched = pack.project.by_rank().take(pack.settings.depth.sketch_files).collect();
+    (
+        batches(Pass::Sketch, &shuffled(sketched, pack.task)),
+        batches(Pass::Source, &shuffled(early, pack.task)),
+    )
+}
+
+fn batches(pass: Pass, files: &[usize]) -> Vec<Batch> {
+    files
+        .chunks(pass.files_per_request())
+        .map(|files| Batch { pass, files: files.to_vec() })
+        .collect()
+}
+
+impl Verdicts {
+    /// Takes the result of one batch; the batches that follow from it.
+    fn take(
+        &mut self,
+        pack: &Pack<'_>,
+        batch: Batch,
+        result: Result<Answer, Error>,
+        started: Instant,
+    ) -> Vec<Batch> {
+        self.count(batch.pass, -1);
+        self.batches_done += 1;
+        let pass = batch.pass;
+        let mut next = match result {
+            Ok(answer) => self.keep(&batch, &answer),
+            Err(error) => self.miss(pack, batch, error),
+        };
+        self.count(pass, isize::try_from(next.len()).unwrap_or(0));
+        if pass == Pass::Sketch && self.batches_left[&Pass::Sketch] == 0 {
+            self.sketches_took = started.elapsed();
+            next.extend(self.late_sources(pack));
+        }
+        if pass == Pass::Source {
+            self.sources_took = started.elapsed();
+        }
+        next
+    }
+
+    fn keep(&mut self, batch: &Batch, answer: &Answer) -> Vec<Batch> {
+        *self.answered.entry(batch.pass).or_default() += 1;
+        self.model = answer.model.clone().or(self.model.take());
+        for (n, &document) in batch.files.iter().enumerate() {
+            if let Some(&p) = answer.yes.get(&file_key(n)) {
+                self.of(batch.pass).insert(document, p);
+            }
+        }
+        Vec::new()
+    }
+
+    fn miss(&mut self, pack: &Pack<'_>, batch: Batch, error: Error) -> Vec<Batch> {
+        match error.reach() {
+            Reach::Run => {
+                pack.run.stop();
+                self.fatal.get_or_insert(error);
+                return Vec::new();
+            }
+            Reach::Size if batch.files.len() > 1 && self.halvings < HALVINGS => {
+                self.halvings += 1;
+                return halves(batch);
+            }
+            _ if error == Error::OutOfTime => {
+                self.out_of_time = true;
+                return Vec::new();
+            }
+            _ => {}
+        }
+        let is_known = match (&error, batch.files.as_slice()) {
+            (Error::Rejected(_), &[only]) => !self.rejected.insert(only),
+            _ => false,
+        };
+        // A file that is turned away in both passes is one failure.
+        if !is_known {
+            self.failures.push(error.to_string());
+        }
+        for document in batch.files {
+            self.of(batch.pass).insert(document, 0.0);
+        }
+        Vec::new()
+    }
+
+    /// The sources that the sketches have brought up.
+    fn late_sources(&mut self, pack: &Pack<'_>) -> Vec<Batch> {
+        let first_stage = pack.project.first_stage;
+        let sketches: Vec<(usize, f64)> = self.sketches.iter().map(|(&d, &p)| (d, p)).collect();
+        self.pool = best_of(&sketches, first_stage);
+        let early: BTreeSet<usize> = first_stage.iter().copied().take(POOL).collect();
+        let is_late =
+            |document: &usize| !early.contains(document) && !self.rejected.contains(document);
+        let late: Vec<usize> = self.pool.iter().copied().filter(is_late).collect();
+        let late = batches(Pass::Source, &shuffled(late, pack.task));
+        self.count(Pass::Source, isize::try_from(late.len()).unwrap_or(0));
+        late
+    }
+
+    /// A ranking needs verdicts: keyword order alone is never passed off as one.
+    fn checked(self) -> Result<Verdicts, Error> {
+        let answered = |pass| self.answered.get(&pass).copied().unwrap_or(0);
+        if self.out_of_time {
+            let any = answered(Pass::Sketch) + answered(Pass::Source) > 0;
+            return if any { Ok(self) } else { Err(Error::OutOfTime) };
+        }
+        if answered(Pass::Source) == 0 && !self.pool.is_empty() {
+            let reason = self.failures.first().cloned().unwrap_or_default();
+            return Err(Error::NothingScored { batches: self.failures.len(), reason });
+        }
+        Ok(self)
+    }
+
+    fn of(&mut self, pass: Pass) -> &mut BTreeMap<usize, f64> {
+        match pass {
+            Pass::Sketch => &mut self.sketches,
+            Pass::Source => &mut self.sources,
+        }
+    }
+
+    fn count(&mut self, pass: Pass, change: isize) {
+        let left = self.batches_left.entry(pass).or_default();
+        *left = left.saturating_add_signed(change);
+    }
+
+    fn open(&self) -> usize {
+        self.batches_left.values().sum()
+    }
+}
+
+fn halves(mut batch: Batch) -> Vec<Batch> {
+    let second = batch.files.split_off(batch.files.len() / 2);
+    let pass = batch.pass;
+    vec![batch, Batch { pass, files: second }]
+}
