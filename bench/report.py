@@ -1,4 +1,4 @@
-"""What the speed benches share: the program that is measured, the facts about the run, the file it is written to."""
+"""Shared by the speed benchmarks: the program under test, facts about the run, the report file."""
 
 import datetime
 import os
@@ -10,7 +10,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 
 
 def release(binary):
-    """The path given, or that of a release built now."""
+    """The given path, or that of a release that is built now."""
     if binary is None:
         subprocess.run(["cargo", "build", "--quiet", "--release", "--locked"], cwd=TOP, check=True)
         binary = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", TOP / "target")) / "release/context-packer"
@@ -18,7 +18,7 @@ def release(binary):
 
 
 def facts(*programs):
-    """Commit, versions (rustc's and those of the programs), machine and load, as part of a sentence."""
+    """Commit, versions (rustc and the named programs), machine and load, as part of a sentence."""
     def output(*command):
         return subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=True).stdout.strip().splitlines()[0]
 
@@ -30,7 +30,7 @@ def facts(*programs):
 
 
 def write(name, title, text):
-    """Writes a report under today's date; its path."""
+    """Writes a report under today's date and returns its path."""
     today = datetime.date.today()
     path = TOP / f"bench/runs/{today}-{name}.md"
     path.write_text(f"# {title}, {today}\n\n{text}")

@@ -1,4 +1,4 @@
-"""Shared by the peer scripts: reads tasks, lays out the tree of each task's parent, prints what the peer ranks.
+"""Shared by the peer scripts: reads tasks, checks out each task's parent, prints the peer's ranking.
 
 Tasks are the lines of `scripts/bench-ranking CLONES --print-tasks`; the output is what `--systems` of the same program reads.
 """
@@ -15,12 +15,12 @@ SOURCE = set(
 
 
 def is_source(path):
-    """The files that the product ranks, so that all are asked for the same."""
+    """The files that the product ranks, so that every tool ranks the same ones."""
     return path.rsplit(".", 1)[-1].lower() in SOURCE
 
 
 def lay_out(clones, repo, commit, folder):
-    """Writes the source files of a commit into a folder; blobs that the clone lacks are left out."""
+    """Writes the source files of a commit into a folder, skipping blobs that the clone lacks."""
     git_dir = os.path.join(clones, repo.replace("/", "+"), "repo")
     if not os.path.isdir(git_dir):
         git_dir = os.path.join(clones, repo)
@@ -39,7 +39,7 @@ def lay_out(clones, repo, commit, folder):
 
 
 def each_task(rank):
-    """Calls `rank(tree, task)` for every task of the file named first and prints its distinct files in order."""
+    """Calls `rank(tree, task)` for every task of the first argument's file and prints its distinct files."""
     tasks, clones = sys.argv[1], sys.argv[2]
     with open(tasks, encoding="utf8") as lines:
         for task in map(json.loads, lines):

@@ -12,7 +12,7 @@ from common import each_task
 
 
 class Words:
-    """Stands for the model, of which the map wants the number of tokens only."""
+    """Replaces the model, which the map only uses to count tokens."""
 
     def token_count(self, text):
         return len(text) // 4
@@ -25,7 +25,7 @@ def stem(file):
 def rank(tree, task):
     files = [os.path.join(folder, name) for folder, _, names in os.walk(tree) for name in names]
     files = [file for file in files if os.path.isfile(file)]
-    # As aider does with a message: its words are identifiers, and those of five letters name files.
+    # As aider treats a message: its words are identifiers, and words of five letters or more name files.
     words = set(re.split(r"\W+", task))
     stems = {word.lower() for word in words if len(word) >= 5}
     with contextlib.redirect_stdout(sys.stderr):

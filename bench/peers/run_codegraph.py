@@ -17,7 +17,7 @@ def rank(tree, task):
     command = [program, "context", task, "--path", tree, "--format", "json", "--no-code", "--max-nodes", NODES]
     out = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=120).stdout
     found = json.loads(out)
-    # What it calls entry points comes first, then their neighbours.
+    # Entry points come first, then their neighbours.
     return [node["filePath"] for node in found["entryPoints"] + found["nodes"]]
 
 

@@ -9,7 +9,7 @@ from common import each_task
 
 
 def rank(tree, task):
-    # Punctuation is syntax to probe.
+    # probe reads punctuation as syntax.
     words = " ".join(re.findall(r"\w+", task))
     command = [os.environ["PROBE"], "search", words, ".", "--format", "json", "--max-results", "60", "--allow-tests"]
     out = subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=120).stdout
@@ -17,7 +17,7 @@ def rank(tree, task):
     if start < 0:
         return []
     results = json.JSONDecoder().raw_decode(out[start:])[0].get("results", [])
-    # Blocks come in the order of paths; a file counts as its best block.
+    # Blocks come in path order; a file scores as its best block.
     results.sort(key=lambda result: -result["score"])
     return [result["file"].removeprefix("./") for result in results]
 

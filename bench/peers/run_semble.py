@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ranks with semble's lexical half: run_semble.py TASKS CLONES STUB_MODEL, run by a Python that has semble installed.
 
-STUB_MODEL is a folder with any model2vec model; it is loaded and, at alpha 0, never asked.
+STUB_MODEL is a folder with any model2vec model. It is loaded but not used at alpha 0.
 """
 import sys
 

@@ -1,10 +1,10 @@
-"""The real Claude Code, pinned, in a sandbox: its own HOME, its own project, a Messages API on loopback, and nothing else.
+"""Runs a pinned Claude Code in a sandbox: its own HOME, project and Messages API on loopback.
 
     with Sandbox(replies=[Reply("Done.")]) as box:
         box.install_plugin()
         turn = box.prompt("fix the retry backoff in the client")
-        turn.hooks("UserPromptSubmit")   # what our hook answered
-        box.api.main()[0].hook_texts()   # what of it reached the model
+        turn.hooks("UserPromptSubmit")   # our hook's answers
+        box.api.main()[0].hook_texts()   # what reached the model
 
 A Session is one client process that takes several prompts (`box.session()`); `Sandbox.prompt` is a session of one prompt.
 """
@@ -29,29 +29,29 @@ from fake_messages import FakeMessages
 
 VERSION = "2.1.332"
 PACKAGE = "@anthropic-ai/claude-code-linux-x64"
-# Of the published package (npm view … dist.integrity); another file under the same name is refused.
+# From the published package (npm view … dist.integrity); a file with another hash is refused.
 INTEGRITY = "sha512-f4JWhzwYutJIHScC7/dYOPX6s28tt7ZADhsOi8zwOHq5fFPEuUeChh2NMfinSg0GrUckYxaeebC4h0DqiKzLcw=="
 
 TOP = Path(__file__).resolve().parents[2]
 PLUGIN = "context-packer@context-packer"
-# The key of every test that has one; nothing of ours may hold it.
+# The key in every test that uses one; none of our files may contain it.
 KEY = "k3y-that-must-never-be-seen"
-# Where the client itself keeps the options of plugins that are secret.
+# Where the client itself keeps plugins' secret options.
 CLIENTS_OWN = ".credentials.json"
-# Longest wait for one answer of the client. A turn takes about 2 s here; the hanging hook is given its whole timeout.
+# Longest wait for one answer of the client. A turn takes about 2 s here; a hanging hook uses its whole timeout.
 TURN_TIMEOUT_S = 120
 
 
 @functools.cache
 def executable():
-    """The pinned client, downloaded at first use and kept in the person's cache. A failure to install it is an error."""
+    """The pinned client, downloaded at first use and kept in the user's cache. Failing to install it is an error."""
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = caches / "context-packer-e2e" / f"claude-code-{VERSION}"
     if not (home / "package" / "claude").exists():
         home.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home.parent) as scratch:
             unpack_client(Path(scratch))
-            # Another run may have been quicker; its folder is as good.
+            # Another run may have been faster; its folder is just as good.
             with contextlib.suppress(OSError):
                 (Path(scratch) / "unpacked").rename(home)
     return home / "package" / "claude"
@@ -70,7 +70,7 @@ def unpack_client(scratch):
 
 @functools.cache
 def bundle():
-    """The assembled plugin folder. E2E_BINARY names a program to put into it; otherwise the release is built into dist/."""
+    """The assembled plugin folder. E2E_BINARY names the program to put into it; without it the release is built."""
     command = [TOP / "scripts" / "build-plugin"]
     if os.environ.get("E2E_BINARY"):
         scratch = Path(tempfile.mkdtemp(prefix="context-packer-e2e-"))
@@ -81,7 +81,7 @@ def bundle():
 
 
 def look_for_key(folder):
-    """Fails when a file below the folder holds the key: logs, indexes, archives, transcripts."""
+    """Fails if any file below the folder contains the key: logs, indexes, archives, transcripts."""
     for path in folder.rglob("*"):
         if path.name == CLIENTS_OWN or path.is_symlink() or not path.is_file():
             continue
@@ -90,7 +90,8 @@ def look_for_key(folder):
 
 
 class Sandbox:
-    """A scratch folder: home/, project/ (a small git repository), dist/ (a copy of the bundle, free to be broken), bin/ (first on PATH), tmp/ (TMPDIR)."""
+    """A scratch folder: home/, project/ (a small git repository), dist/ (a copy of the bundle that tests may
+    break), bin/ (first on PATH), tmp/ (TMPDIR)."""
 
     def __init__(self, replies=()):
         self.folder = Path(tempfile.mkdtemp(prefix="context-packer-e2e-")).resolve()
@@ -140,7 +141,7 @@ class Sandbox:
             subprocess.run(["git", *args], cwd=self.project, env=self.env(), check=True)
 
     def env(self):
-        """A clean environment: no key, setting or program of the person who runs the tests."""
+        """A clean environment, without keys, settings or programs of the user who runs the tests."""
         path = [p for p in os.environ["PATH"].split(":") if not (Path(p) / "context-packer").exists()]
         git = {f"GIT_{who}_{what}": "e2e@example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         return {
@@ -151,7 +152,7 @@ class Sandbox:
             "LANG": "C.UTF-8",
             "ANTHROPIC_BASE_URL": self.api.url,
             "ANTHROPIC_API_KEY": "sk-fake",
-            # HTTPS to anywhere else fails at once: port 9 answers no one.
+            # HTTPS to anywhere else fails at once: nothing listens on port 9.
             "HTTPS_PROXY": "http://127.0.0.1:9",
             "NO_PROXY": "127.0.0.1",
             "DISABLE_AUTOUPDATER": "1",
@@ -162,7 +163,7 @@ class Sandbox:
         }
 
     def claude(self, *args, timeout=TURN_TIMEOUT_S):
-        """One run of the client to its end, in the project; standard error is part of the output."""
+        """Runs the client to its end in the project; standard error is part of the output."""
         command = [executable(), *map(str, args)]
         return subprocess.run(
             command,
@@ -182,13 +183,13 @@ class Sandbox:
         return done.stdout
 
     def install_plugin(self, *config):
-        """As a person would: add dist/ as a marketplace, install from it. `config`: key=value options."""
+        """As a user would: adds dist/ as a marketplace and installs from it. `config`: key=value options."""
         self.claude_ok("plugin", "marketplace", "add", self.dist)
         options = [part for pair in config for part in ("--config", pair)]
         return self.claude_ok("plugin", "install", PLUGIN, *options)
 
     def replace_program(self, text):
-        """Puts another file in the place of the native program of the bundle; None removes it."""
+        """Replaces the bundle's native program by another file; None removes it."""
         program = self.dist / "bin" / "context-packer-bin"
         program.unlink()
         if text is not None:
@@ -199,13 +200,13 @@ class Sandbox:
         return Session(self, args)
 
     def prompt(self, text, *args):
-        """One prompt in a client of its own; the Turn."""
+        """Sends one prompt to a new client and returns the Turn."""
         with self.session(*args) as session:
             return session.send(text)
 
 
 class Session:
-    """One long-lived client that speaks stream-json; a context manager. `rows` is all it has said."""
+    """One long-lived client that speaks stream-json; a context manager. `rows` is all of its output."""
 
     def __init__(self, box, args):
         command = [executable(), "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
@@ -237,18 +238,18 @@ class Session:
         self._errors.close()
 
     def write(self, text):
-        """Sends a prompt without waiting for anything."""
+        """Sends a prompt without waiting."""
         message = {"type": "user", "message": {"role": "user", "content": text}}
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
 
     def send(self, text, timeout=TURN_TIMEOUT_S):
-        """Sends a prompt and waits for its result; the Turn."""
+        """Sends a prompt, waits for its result and returns the Turn."""
         self.write(text)
         return self.wait(timeout=timeout)
 
     def wait(self, until=lambda row: row.get("type") == "result", timeout=TURN_TIMEOUT_S):
-        """Reads on until a row for which `until` holds; the rows read, as a Turn."""
+        """Reads until a row for which `until` holds, and returns the rows as a Turn."""
         deadline = time.monotonic() + timeout
         seen = []
         while True:
@@ -276,5 +277,5 @@ class Turn:
         return self.rows[-1]
 
     def hooks(self, event):
-        """The ends of an event's hooks: rows with `outcome`, `exit_code`, `stdout`, `stderr`."""
+        """How an event's hooks ended: rows with `outcome`, `exit_code`, `stdout`, `stderr`."""
         return [r for r in self.rows if r.get("subtype") == "hook_response" and r.get("hook_event") == event]

@@ -1,4 +1,4 @@
-"""Compaction in the real client: ours in place of the summary, still in force after --continue, and the summary when we cannot."""
+"""Compaction in the real client: ours replaces the summary and survives --continue; otherwise the summary runs."""
 
 import base64
 import json
@@ -8,15 +8,15 @@ from client import Sandbox
 from fake_messages import Reply, Tool
 from model import KEY, fake
 
-# More messages than the session of these tests has: nothing of it may go.
+# More messages than these sessions have, so nothing may be removed.
 ALL_PINNED = "compact_preserve_recent_messages=1000"
-# Tokens at which the client compacts by itself are this less 33,000.
+# The client compacts automatically at this many tokens minus 33,000.
 AUTO_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 # Calls of about 12,000 characters that fill a window of 100,000 tokens ten times over.
 STEPS = 160
-# The program is taken out of the bundle.
+# The program is removed from the bundle.
 MISSING = ""
-# One black pixel.
+# A single black pixel.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 TASK = "fix the retry backoff in the client"
 REPORT = "The helper found a fixed backoff in src/client.py, line 9."
@@ -29,7 +29,7 @@ def bash(command, **more):
 
 
 def helped():
-    """A subagent is called and waited for; what it says to its own call, then its report."""
+    """Calls a subagent and waits for it: its answer to its own call, then its report."""
     helper = {"description": "find the backoff", "prompt": "Where is it?", "subagent_type": "Explore", "run_in_background": False}
     return [
         Reply("A helper looks.", tools=[Tool("Agent", helper, id="toolu_helper")]),
@@ -57,7 +57,7 @@ def toasts(rows):
 
 
 def compactions(rows):
-    """What started each of them: manual or auto."""
+    """What triggered each compaction: manual or auto."""
     return [row["compact_metadata"]["trigger"] for row in rows if row.get("subtype") == "compact_boundary"]
 
 
@@ -68,7 +68,7 @@ class Compaction(unittest.TestCase):
         box.install_plugin()
 
     def paired(self, request):
-        """Every call has its one result in the next message, a result that a tool gave, and no result is without its call."""
+        """Every call has exactly one result, from a tool, in the next message, and every result has its call."""
         messages = request.body["messages"]
         for message, following in zip(messages, messages[1:] + [{"content": []}]):
             blocks = message["content"] if isinstance(message["content"], list) else []
@@ -79,19 +79,19 @@ class Compaction(unittest.TestCase):
         self.assertEqual(request.excerpts("missing due to internal error"), [])
 
     def held(self, request):
-        """Pairs, the person's words, short results, errors and the subagent's report are all there; the results."""
+        """Checks that pairs, the user's words, short results, errors and the subagent's report are there. Returns the results."""
         self.paired(request)
         self.assertTrue(any(TASK in text for text in request.texts()))
         results = request.tool_results()
         self.assertEqual(results["toolu_step7"].strip(), "step 7")
         self.assertIn("No such file", results["toolu_error"])
         self.assertIn(REPORT, results["toolu_helper"])
-        # What the subagent itself did and said is no part of the conversation.
+        # The subagent's own messages are not part of the conversation.
         self.assertEqual(request.excerpts("toolu_inner") + request.excerpts("The helper lists."), [])
         return results
 
     def pruned(self, request):
-        """What `held` says, and both large results are excerpts, and the picture is there."""
+        """Like `held`, and both large results are excerpts, and the image is there."""
         results = self.held(request)
         for name in ("toolu_many", "toolu_seq"):
             self.assertTrue(results[name].startswith("[context-packer: "), results[name][:80])
@@ -107,7 +107,7 @@ class Compaction(unittest.TestCase):
                 session.send("what did we do?")
                 (toast,) = toasts(session.rows)
                 self.assertEqual(compactions(session.rows), ["manual"])
-            # The helper was a subagent: its own call was answered in a conversation without the person's words.
+            # The helper was a subagent: its own call was answered in a conversation without the user's words.
             (inner,) = [request for request in box.api.main() if "toolu_inner" in request.tool_results()]
             self.assertEqual(inner.excerpts(TASK), [])
             self.assertRegex(toast, r"^kept \d+/\d+ messages, no summary \(\d+% reduction; ")
@@ -121,7 +121,7 @@ class Compaction(unittest.TestCase):
         with Sandbox() as box:
             self.prepared(box)
             box.extra_env[AUTO_WINDOW] = "100000"
-            # The last call of the session reports a window that is full.
+            # The session's last call reports a full window.
             box.api.replies[-4].input_tokens = 90_000
             with box.session(*ALLOWED) as session:
                 turn = session.send(TASK)
@@ -151,7 +151,7 @@ class Compaction(unittest.TestCase):
             self.assertEqual(box.api.of_kind("compact"), [])
 
     def test_ten_full_windows_in_one_turn(self):
-        """Pruned while that helps, summarized when it does not: the client never gives up on it."""
+        """Prunes while that helps, then summarizes: the client never gives up."""
         with Sandbox() as box:
             box.extra_env[AUTO_WINDOW] = "100000"
             listing = "for i in $(seq 1 300); do echo src/part_{0}_$i/module_name_$i.py:$i; done"
@@ -220,7 +220,7 @@ class Compaction(unittest.TestCase):
                 self.assertEqual(toasts(session.rows), [])
             (summarizer,) = box.api.of_kind("compact")
             self.assertTrue(summarizer.excerpts("Keep these verbatim in the summary, word for word:"))
-            # Said by the person, and once more to the summarizer.
+            # Once from the user, and once more for the summarizer.
             self.assertEqual(len(summarizer.excerpts(DEMAND)), 2)
             resumed = box.api.main()[-1]
             self.assertTrue(resumed.excerpts("FAKE-BUILTIN-SUMMARY"))

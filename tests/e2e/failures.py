@@ -1,4 +1,4 @@
-"""Failing open, in the real client: whatever becomes of our program, the turn goes on and nothing of ours reaches the model."""
+"""Failing open in the real client: whatever happens to our program, the turn goes on and the model sees none of it."""
 
 import shutil
 import unittest
@@ -9,7 +9,7 @@ from client import TOP, Sandbox
 TASK = "fix the retry backoff in the client"
 MARK = "PRINTED-BY-A-BROKEN-PROGRAM"
 
-# What stands in the place of the program: shell, after it has left a sign that it ran and read its input.
+# Shell code that replaces the program, after it has left a sign that it ran and read its input.
 BROKEN = {
     "exits 1": f"echo {MARK}; exit 1",
     "exits 2, which would drop the prompt": f"echo {MARK} >&2; exit 2",
@@ -25,7 +25,7 @@ BROKEN = {
 }
 SIGN = 'echo $$ >"$TMPDIR/ran"'
 
-# Files that are no program at all.
+# Files that are not programs.
 UNUSABLE = {
     "missing": None,
     "text": MARK,
@@ -35,7 +35,7 @@ UNUSABLE = {
 
 class Failures(unittest.TestCase):
     def goes_on(self, box, turn):
-        """The model was asked, with the prompt and nothing from us, and its answer came back."""
+        """The model got the prompt and nothing from us, and its answer came back."""
         self.assertFalse(turn.result["is_error"], turn.result)
         self.assertEqual(turn.result["result"], "Done.")
         (request,) = box.api.main()
@@ -49,7 +49,7 @@ class Failures(unittest.TestCase):
                 box.install_plugin()
                 box.replace_program(f"#!/bin/sh\n{SIGN}\ncat >/dev/null\n{body}\n")
                 hook = self.turn(box)
-                self.assertEqual(hook["exit_code"], 0, "the person would be told at every prompt")
+                self.assertEqual(hook["exit_code"], 0, "the user would see an error at every prompt")
                 self.assertTrue((box.tmp / "ran").exists())
 
     def test_an_unusable_program(self):
@@ -65,10 +65,10 @@ class Failures(unittest.TestCase):
             box.replace_program(f"#!/bin/sh\n{SIGN}\nexec sleep 3600\n")
             self.assertEqual(self.turn(box)["outcome"], "cancelled")
             pid = int((box.tmp / "ran").read_text())
-            self.assertFalse(is_running(pid), "the program outlives its hook")
+            self.assertFalse(is_running(pid), "the program outlived its hook")
 
     def turn(self, box):
-        """A turn that goes on; the end of our hook."""
+        """Checks that a turn goes on, and returns how our hook ended."""
         turn = box.prompt(TASK)
         self.goes_on(box, turn)
         (hook,) = turn.hooks("UserPromptSubmit")

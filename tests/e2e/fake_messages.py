@@ -1,11 +1,11 @@
-"""A Messages API on loopback: answers the real client with scripted replies and keeps every request.
+"""A Messages API on loopback: answers the real client with scripted replies and records every request.
 
     with FakeMessages([Reply("I look.", tools=[Tool("Bash", {"command": "ls"})]), Reply("Done.")]) as api:
         ...run the client with ANTHROPIC_BASE_URL=api.url...
         api.main()   # the requests of the conversation, oldest first
 
-The script answers requests of kind "main", in order; when it is used up, "Done." is the answer. A step may be a
-function from the request to a Reply. Other kinds have fixed answers.
+The script answers requests of kind "main" in order; after its end every answer is "Done.". A step may be
+a function from the request to a Reply. Other kinds have fixed answers.
 """
 
 import json
@@ -18,13 +18,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Optional
 
 SUMMARY = "<analysis>fake</analysis>\n<summary>\n1. Primary Request and Intent: FAKE-BUILTIN-SUMMARY\n</summary>"
-# Rough size of a token. Only steers the client's own thresholds; a Reply can say the number itself.
+# Rough size of a token. It only affects the client's own thresholds; a Reply can give the number itself.
 BYTES_PER_TOKEN = 4
 
 
 @dataclass
 class Tool:
-    """A tool call of the model. The id is made up when it is not given."""
+    """A tool call of the model. Without an id, one is generated."""
 
     name: str
     input: dict
@@ -57,7 +57,8 @@ class Reply:
 
 @dataclass
 class Request:
-    """One request as it came. `kind`: main (the conversation), compact (asks for a summary), side (no tools: titles …), count, other."""
+    """One request. `kind`: main (the conversation), compact (asks for a summary), side (no tools: titles …),
+    count, other."""
 
     kind: str
     path: str
@@ -75,13 +76,13 @@ class Request:
                 yield message["role"], block
 
     def texts(self):
-        """Every text the model reads outside of tool calls and results: system prompt, messages, reminders."""
+        """Every text the model reads outside tool calls and results: system prompt, messages, reminders."""
         system = self.body.get("system") or []
         parts = [system] if isinstance(system, str) else [part.get("text", "") for part in system]
         return parts + [block["text"] for _, block in self.blocks() if block["type"] == "text"]
 
     def hook_texts(self):
-        """What hooks added, one entry a hook and prompt, whatever way it came in; earlier prompts' contexts stay in later requests."""
+        """What hooks added, one entry per hook and prompt, in any form. Context of earlier prompts stays in later requests."""
         mark = re.compile(r"[A-Za-z]+ hook (?:additional context|success):")
         found = []
         for text in self.texts():
@@ -101,7 +102,7 @@ class Request:
         return found
 
     def excerpts(self, words):
-        """Where `words` stand anywhere in the body, each with what is around it; empty when the model cannot have seen them."""
+        """Every place in the body that contains `words`, with its surroundings; empty if the model cannot have seen them."""
         text = json.dumps(self.body, ensure_ascii=False)
         found = re.finditer(re.escape(words), text)
         return [text[max(0, match.start() - 60) : match.end() + 60] for match in found]
@@ -122,7 +123,7 @@ def kind_of(path, body):
 
 
 class FakeMessages:
-    """The server; a context manager. `requests` is the log, safe to read while the client runs."""
+    """The server; a context manager. `requests` is the log; it is safe to read while the client runs."""
 
     def __init__(self, replies=()):
         self.replies = list(replies)
@@ -149,7 +150,7 @@ class FakeMessages:
         return self.of_kind("main")
 
     def take(self, request):
-        """Keeps the request; the reply to it."""
+        """Records the request and returns the reply."""
         with self._lock:
             self.requests.append(request)
             if request.kind == "compact":
@@ -243,7 +244,7 @@ def message_of(reply, model, input_tokens):
 
 
 def events_of(message):
-    """The events of a streamed answer, one delta a block."""
+    """The events of a streamed answer, one delta per block."""
     start = dict(message, content=[], stop_reason=None)
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
@@ -258,7 +259,7 @@ def events_of(message):
 
 
 def parts_of(block):
-    """A block as its empty start and the deltas that fill it."""
+    """Splits a block into its empty start and the deltas that fill it."""
     if block["type"] == "text":
         return dict(block, text=""), [{"type": "text_delta", "text": block["text"]}]
     if block["type"] == "thinking":

@@ -1,4 +1,4 @@
-"""The bundle as the real client sees it: valid, found as a marketplace, installed, removed."""
+"""The bundle in the real client: valid, found as a marketplace, installed, removed."""
 
 import json
 import unittest
@@ -36,7 +36,7 @@ class Install(unittest.TestCase):
             self.assertIsNone(self.ours(box))
 
     def ours(self, box):
-        """Our row in the client's own list of plugins, or None."""
+        """Our row in the client's list of plugins, or None."""
         rows = json.loads(box.claude_ok("plugin", "list", "--json"))
         return next((row for row in rows if row["id"] == PLUGIN), None)
 

@@ -1,4 +1,4 @@
-"""The MCP server with the official clients, the inspector, ten thousand calls, and in the real Claude Code."""
+"""The MCP server with the official clients, the inspector, ten thousand calls, and the real Claude Code."""
 
 import functools
 import hashlib
@@ -19,13 +19,13 @@ from model import KEY, fake
 CLIENTS = Path(__file__).resolve().parent / "mcp_clients"
 TASK = "fix the retry backoff in the client"
 WANTED = "src/client.py"
-# As the model sees it: plugin and server of the bundle.
+# The tool's name as the model sees it: plugin and server of the bundle.
 TOOL = "mcp__plugin_context-packer_packer__pack_context"
 
 
 @functools.cache
 def clients():
-    """A folder with the pinned clients, installed at first use and kept in the person's cache: venv/ and node_modules/."""
+    """A folder with the pinned clients, installed at first use and kept in the user's cache: venv/ and node_modules/."""
     pins = [CLIENTS / "requirements.txt", CLIENTS / "package.json"]
     digest = hashlib.sha256(b"".join(pin.read_bytes() for pin in pins)).hexdigest()[:16]
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -43,7 +43,7 @@ def clients():
 
 
 class Server:
-    """Our server as a child, spoken to line by line."""
+    """Our server as a child process that is sent one line at a time."""
 
     def __init__(self, project, env):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -117,7 +117,7 @@ class Long(unittest.TestCase):
                 self.assertFalse(answer["isError"], answer)
                 if number % 1000 == 0:
                     sizes.append(server.resident_kb())
-            print(f"resident kB after each thousand calls: {sizes}", file=sys.stderr)
+            print(f"resident kB after every thousand calls: {sizes}", file=sys.stderr)
             self.assertLess(sizes[-1] - sizes[0], 1024, sizes)
 
 
@@ -137,7 +137,7 @@ class ClaudeCode(unittest.TestCase):
 
             log = box.debug_log.read_text()
             (took,) = re.findall(r'plugin:context-packer:packer": Successfully connected \(transport: stdio\) in (\d+)ms', log)
-            self.assertLess(int(took), 1000, "three seconds are lost when the probe is not answered")
+            self.assertLess(int(took), 1000, "an unanswered probe costs three seconds")
             self.assertNotRegex(log, r'context-packer:packer": (Connection error|STDIO connection dropped)')
 
     def test_the_documented_line_connects_it_without_the_plugin(self):
@@ -172,7 +172,7 @@ class ClaudeCode(unittest.TestCase):
         for options, env, wanted in (([option], {}, found), ([], variable, found), ([], {}, "set TYPESAFE_API_KEY")):
             script = [Reply("I look.", tools=[Tool(TOOL, {"task": TASK}, id="toolu_1")]), Reply("Done.")]
             with self.subTest(options=options, env=env), fake("--key", KEY) as server, Sandbox(script) as box:
-                # A server on this machine needs no key; without its URL one is asked for.
+                # A server on this machine needs no key; without its URL a key is required.
                 box.extra_env = {"TYPESAFE_BASE_URL": server.url, **env} if options or env else {}
                 box.install_plugin("provider=jev", *options)
                 box.prompt("please have a look", "--allowedTools", TOOL)

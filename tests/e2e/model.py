@@ -1,5 +1,6 @@
-"""The decision model against independent programs: a server with a real small model, a fault injector with its conformance test, the
-vendor's own Python client, and our hook in the real Claude Code. Nothing here has a key or leaves the machine."""
+"""Decision models against independent programs: a server with a real small model, a fault injector with
+its conformance test, the vendor's Python client, and our hook in the real Claude Code. No keys are used,
+and nothing leaves the machine."""
 
 import functools
 import http.client
@@ -24,11 +25,11 @@ from fake_messages import Reply
 # jevcompat: MIT, the public conformance suite; sparrow-decider: a server whose small model is part of its package.
 PACKAGES = ("jevcompat==0.1.1", "typesafe-sdk==0.7.5", "sparrow-decider==0.2.0")
 TASK = "retry the connection with a backoff when the server closes it"
-# A whole pack by a model on two shared cores takes a minute at most; a hang is a failure.
+# A whole pack with a model on two shared cores takes at most a minute; a hang is a failure.
 TIMEOUT_S = 240
 
-# Faults of `jevcompat mock` that our program must notice. Under every other one a ranking comes out: they break what we do not
-# rely on (scores, legends, confidences, shapes of errors we do not meet).
+# Faults of `jevcompat mock` that our program must notice. With every other fault a ranking comes out,
+# because it breaks what we do not rely on (scores, legends, confidences, shapes of unused errors).
 ENDS_IN = {
     "wrong-route": "check the URL",
     "xssi-200": "requests to the model failed",
@@ -38,15 +39,15 @@ ENDS_IN = {
     "auth-rejects-header": "check TYPESAFE_API_KEY",
     "auth-x-api-key": "check TYPESAFE_API_KEY",
 }
-# Requests about several files fail, and requests about one do not: a ranking that says what it lacks.
+# Requests about several files fail and requests about one do not: the ranking says what is missing.
 WITH_FAILURES = {"first-question-only"}
-# With these there is a ranking, and its price is not known.
+# With these there is a ranking of unknown price.
 WITHOUT_COST = {"no-usage", "float-usage"}
 
 
 @functools.cache
 def tool(name):
-    """A program of the pinned packages, installed once into the person's cache."""
+    """A program of the pinned packages, installed once into the user's cache."""
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = caches / "context-packer-e2e" / "-".join(["model", *PACKAGES]).replace("==", "-")
     if not (home / "complete").exists():
@@ -59,7 +60,7 @@ def tool(name):
 
 @functools.cache
 def fake_program():
-    """Our own fake server, as the Rust tests use it."""
+    """Our own fake server, the one that the Rust tests use."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or TOP / "target")
     build = ["cargo", "build", "--quiet", "--locked", "--example", "fake-system-one", "--target-dir", target]
     subprocess.run(build, cwd=TOP, check=True)
@@ -67,7 +68,7 @@ def fake_program():
 
 
 class Program:
-    """A server in a process of its own; `url` once it answers. Ends with the `with` block."""
+    """A server in its own process; `url` is set once it answers. It stops with the `with` block."""
 
     def __init__(self, command, port=None):
         self.command, self.port = command, port
@@ -113,7 +114,7 @@ def mock(*args):
     return Program([tool("jevcompat"), "mock", "--port", str(port), *args], port)
 
 
-# Its server lets five connections wait, the default of Python; a longer queue is set before it starts.
+# Its server queues five connections, Python's default; a longer queue is set before it starts.
 LONG_QUEUE = "import socketserver; socketserver.TCPServer.request_queue_size = 256; from sparrow_decider.cli import main; main()"
 
 
@@ -162,7 +163,7 @@ def small_project():
 
 
 def real_project(count):
-    """The shortest files of the standard library: real code that is on every machine that runs this, and quick to judge."""
+    """The shortest files of the standard library: real code, on every machine that runs this, quick to score."""
     library = Path(sysconfig.get_path("stdlib"))
     files = [p for p in library.rglob("*.py") if "site-packages" not in p.parts and p.stat().st_size > 200]
     files.sort(key=lambda path: (path.stat().st_size, path))
@@ -170,7 +171,7 @@ def real_project(count):
 
 
 class Recorder:
-    """Stands between our program and a server: passes everything on and keeps requests with their answers."""
+    """A proxy between our program and a server that records requests with their answers."""
 
     def __init__(self, port):
         self.exchanges, recorder = [], self
@@ -205,7 +206,7 @@ class Recorder:
         self.server.server_close()
 
 
-# Asks with the vendor's client what our program has asked; prints its answers. Runs inside the packages' own Python.
+# Repeats our program's requests with the vendor's client and prints the answers. Runs in the packages' own Python.
 ASK_AGAIN = """
 import json, sys
 from typesafe_sdk import Choice, Noul, TypeSafeClient
@@ -235,7 +236,7 @@ class Conformance(unittest.TestCase):
         self.assertLessEqual(set(ENDS_IN) | WITHOUT_COST, set(faults))
         with small_project() as project:
             for fault in faults:
-                # Without a key of its own the server lets everybody in: auth faults show only with one.
+                # Without a key the server accepts everyone: authentication faults show only with one.
                 key = ["--key", KEY] if fault.startswith("auth-") and fault != "auth-rejects-header" else []
                 with self.subTest(fault=fault), mock("--fault", fault, *key) as server:
                     self.one_fault(fault, project.pack(server.url))
@@ -267,7 +268,7 @@ class SmallModel(unittest.TestCase):
             self.check(project.pack(server.url))
 
     def test_48_connections_at_once_where_five_may_wait(self):
-        """Three packs at once: six requests of sketches and ten of sources each are sent at the start."""
+        """Three packs at once; each starts with six requests for sketches and ten for sources."""
         with sparrow() as server, real_project(320) as project, ThreadPoolExecutor(3) as pool:
             for done in pool.map(lambda _: project.pack(server.url), range(3)):
                 self.check(done)

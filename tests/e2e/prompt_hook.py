@@ -1,4 +1,4 @@
-"""The prompt hook in the real client: whose requests get our list, whose do not."""
+"""The prompt hook in the real client: which prompts get a list, and which do not."""
 
 import json
 import shutil
@@ -13,11 +13,11 @@ WANTED = "src/client.py"
 
 class PromptHook(unittest.TestCase):
     def added(self, box):
-        """What our hook has added to the newest request of the conversation, earlier prompts included."""
+        """What our hook has added to the newest request of the conversation, including earlier prompts."""
         return box.api.main()[-1].hook_texts()
 
     def silent(self, turn):
-        """The hook ran to its end and said nothing: not to the model, not to the person."""
+        """The hook ran to its end and added nothing, neither for the model nor for the user."""
         hooks = turn.hooks("UserPromptSubmit")
         self.assertEqual([(h["exit_code"], h["stdout"], h["stderr"]) for h in hooks], [(0, "", "")])
         self.assertFalse(turn.result["is_error"], turn.result)
@@ -35,7 +35,7 @@ class PromptHook(unittest.TestCase):
             self.assertEqual(hook["stderr"], "")
             notice = answer["systemMessage"]
             self.assertEqual(len(notice.splitlines()), 1, notice)
-            self.assertEqual(box.api.main()[-1].excerpts(notice), [], "the notice is for the person, not for the model")
+            self.assertEqual(box.api.main()[-1].excerpts(notice), [], "the notice is for the user, not for the model")
 
     def test_prompts_that_are_no_task_get_nothing(self):
         with Sandbox() as box:
@@ -49,7 +49,7 @@ class PromptHook(unittest.TestCase):
                         self.assertEqual(len(self.added(box)), 1)
 
     def test_a_task_notification_gets_nothing(self):
-        # Its words are those of a task, so that only the skip rule can keep the hook quiet.
+        # Its words are those of a task, so only the skip rule can keep the hook silent.
         about = {"command": "sleep 0.5", "description": "retry the backoff tests of the client", "run_in_background": True}
         with Sandbox([Reply("I start it.", tools=[Tool("Bash", about)]), Reply("Started."), Reply("Seen.")]) as box:
             box.install_plugin()
@@ -69,7 +69,7 @@ class PromptHook(unittest.TestCase):
                 self.silent(session.send(TASK))
                 self.assertEqual(len(self.added(box)), 1)
             box.prompt(TASK)
-            self.assertEqual(len(self.added(box)), 1, "a new session knows nothing of the list yet")
+            self.assertEqual(len(self.added(box)), 1, "a new session has not seen the list yet")
 
     def test_the_list_is_given_again_after_a_compaction(self):
         with Sandbox() as box:
@@ -82,12 +82,12 @@ class PromptHook(unittest.TestCase):
             self.assertIn(WANTED, text)
 
     def test_the_largest_answer_arrives_whole(self):
-        # Over 10,000 characters the client would put the text into a file and show the model its first 2 KB.
+        # Over 10,000 characters the client puts the text into a file and shows the model its first 2 KB.
         with Sandbox() as box:
             for number in range(20):
                 lines = (f"retry_backoff_{number}_{line} = client_fix(backoff, retry)  # \u00e9\u6f22" for line in range(120))
                 (box.project / f"src/client_{number}.py").write_text("\n".join(lines))
-                # Most files hold none of the words, or the words would tell no file from another.
+                # Most files contain none of the words; otherwise the words would not tell files apart.
                 for other in ("menu", "chart"):
                     (box.project / f"src/{other}_{number}.py").write_text(f"{other} = {number}\n")
             box.install_plugin("hook_limit=20", "hook_code=10")
