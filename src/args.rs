@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use self::given::{Given, suggestion};
+use self::given::{ParsedArgs, suggestion};
 use self::table::{COMPACT, SUBCOMMANDS, Subcommand, help, overview};
 
 /// What the person asked for.
@@ -88,7 +88,7 @@ pub struct IndexArgs {
 pub enum IndexAction {
     /// Say what there is.
     Status,
-    /// Make or renew it.
+    /// Make or reindex it.
     Build,
     /// Remove it.
     Clear,
@@ -134,7 +134,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
         _ => {}
     }
     let subcommand = known(&name)?;
-    let given = Given::read(subcommand, argv)?;
+    let given = ParsedArgs::read(subcommand, argv)?;
     if given.help {
         return Ok(Command::Help(help(subcommand)));
     }
@@ -163,7 +163,7 @@ fn known(name: &str) -> Result<&'static Subcommand> {
     })
 }
 
-fn pack(given: &Given) -> Result<PackArgs> {
+fn pack(given: &ParsedArgs) -> Result<PackArgs> {
     let Some(task) = given.rest() else {
         bail!(
             "pack needs a task: context-packer pack \"fix the retry backoff\", or - for standard input"
@@ -181,7 +181,7 @@ fn pack(given: &Given) -> Result<PackArgs> {
     })
 }
 
-fn compact(given: &Given) -> Result<CompactArgs> {
+fn compact(given: &ParsedArgs) -> Result<CompactArgs> {
     let host = given.text("host")?;
     if let Some(other) = host.as_deref().filter(|host| *host != "claude-code") {
         bail!("--host is claude-code, but got {other:?}");
@@ -213,7 +213,7 @@ fn compact(given: &Given) -> Result<CompactArgs> {
     Ok(args)
 }
 
-fn index(given: &Given) -> Result<IndexArgs> {
+fn index(given: &ParsedArgs) -> Result<IndexArgs> {
     let action = match given.rest().as_deref() {
         None | Some("status") => IndexAction::Status,
         Some("build") => IndexAction::Build,

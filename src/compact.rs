@@ -10,11 +10,11 @@ pub mod policies;
 
 use crate::cache::archive::{self, Removed};
 use crate::config::compact::{CompactSettings, Policy};
-use crate::core::compact::local::{local, original_size, pinned_only, settled};
+use crate::core::compact::local::{fixed_decisions, local, original_size, pinned_only};
 use crate::core::compact::pair::{Pairing, pair};
 use crate::core::compact::plan::{Decision, Plan};
 use crate::core::compact::run::{Compaction, Refusal, finish};
-use crate::core::compact::scored::ask::{Answers, AskOptions, Asker, ask};
+use crate::core::compact::scored::ask::{Answers, Judge, JudgeOptions, ask};
 use crate::core::compact::scored::decide::{RankOptions, by_rank, by_threshold};
 use crate::core::compact::scored::question::Wording;
 use crate::core::compact::transcript::Transcript;
@@ -41,7 +41,7 @@ pub fn compact(
     transcript: &Transcript<'_>,
     settings: &CompactSettings,
     archive_folder: Option<&Path>,
-    asker: Option<&dyn Asker>,
+    asker: Option<&dyn Judge>,
 ) -> Result<Compacted, Refusal> {
     let pairing = pair(transcript);
     let (plan, model_note) = match settings.policy {
@@ -59,30 +59,30 @@ fn asked(
     transcript: &Transcript<'_>,
     pairing: &Pairing<'_, '_>,
     settings: &CompactSettings,
-    asker: Option<&dyn Asker>,
+    asker: Option<&dyn Judge>,
 ) -> Result<(Plan, String), Refusal> {
     let no_key = || Refusal::Model("no key for Jev: set TYPESAFE_API_KEY".to_owned());
     let asker = asker.ok_or_else(no_key)?;
     let is_seed = settings.policy == Policy::JevSeed;
-    let settled = match is_seed {
+    let fixed_decisions = match is_seed {
         true => pinned_only(transcript, pairing, settings.local.pin),
-        false => settled(transcript, pairing, settings.local.pin),
+        false => fixed_decisions(transcript, pairing, settings.local.pin),
     };
-    let options = AskOptions {
+    let options = JudgeOptions {
         wording: if is_seed { Wording::Seed } else { Wording::Criteria },
         max_state_tokens: settings.max_state_tokens,
         max_request_tokens: settings.max_request_tokens,
         recent_messages: settings.local.pin.recent_messages,
         goal: settings.goal.as_deref(),
     };
-    let answers = ask(transcript, pairing, &settled, &options, RENDER, asker);
+    let answers = ask(transcript, pairing, &fixed_decisions, &options, RENDER, asker);
     let answers = answers.map_err(Refusal::Model)?;
     let Answers { scores, stage, state_tokens, requests } = answers;
     let note = format!("; state ~{state_tokens} tokens ({stage}) in {requests} request(s)");
     let head = settings.truncate_head_chars;
     if is_seed {
         let threshold = settings.keep_threshold;
-        return Ok((by_threshold(pairing, settled, &scores, threshold, head), note));
+        return Ok((by_threshold(pairing, fixed_decisions, &scores, threshold, head), note));
     }
     let size = original_size(transcript) as f64;
     let rank = RankOptions {
@@ -92,7 +92,7 @@ fn asked(
         call_threshold: settings.keep_call_threshold,
         head_chars: head,
     };
-    Ok(match by_rank(transcript, pairing, settled, &scores, rank) {
+    Ok(match by_rank(transcript, pairing, fixed_decisions, &scores, rank) {
         Some(plan) => (plan, note),
         None => {
             (local(transcript, pairing, &settings.local), note + ", kept nothing: local policy")

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     let command = match args::parse(std::env::args_os()) {
         Ok(command) => command,
         Err(usage) => {
-            complain(&format!("context-packer: {usage:#}\n"));
+            print_error(&format!("context-packer: {usage:#}\n"));
             return ExitCode::from(EXIT_USAGE);
         }
     };
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("context-packer: {error:#}\n"));
+            print_error(&format!("context-packer: {error:#}\n"));
             ExitCode::FAILURE
         }
     }
@@ -52,7 +52,7 @@ fn run(command: Command) -> anyhow::Result<()> {
 fn fail_open() {
     #[expect(clippy::exit, reason = "a panic hook has no caller to return an exit code to")]
     std::panic::set_hook(Box::new(|bug| {
-        cmd::hook::note_bug(bug.location());
+        cmd::hook::log_panic(bug.location());
         std::process::exit(0)
     }));
 }
@@ -63,7 +63,7 @@ fn progress() -> impl Fn(usize, usize) + Sync {
     move |done, all| {
         if is_watched {
             let end = if done == all { "\x1b[2K\r" } else { "" };
-            complain(&format!("\rasking the model: {done} of {all} requests{end}"));
+            print_error(&format!("\rasking the model: {done} of {all} requests{end}"));
         }
     }
 }
@@ -73,7 +73,7 @@ fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// A closed standard error is nobody's fault and must not become a panic.
-fn complain(text: &str) {
+fn print_error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -7,18 +7,18 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::config::Provider;
-use crate::core::rerank::fuse::Judged;
+use crate::core::rerank::fuse::ScoredFile;
 use crate::core::search::corpus::{Corpus, Document};
 use crate::core::search::history::History;
 use crate::core::search::path_kind;
 use crate::core::search::query::{self, Query};
 use crate::core::search::rank::{self, Ranking, Reasons, Weights};
 use crate::core::search::snippet::{self, Window};
-use crate::index::{self, Use};
+use crate::index::{self, IndexState};
 use crate::project::files::{self, Extensions};
 use crate::project::root::Root;
-use crate::project::{Error, Warning, history, scan};
-use crate::rerank::Decided;
+use crate::project::{ProjectError, Warning, history, scan};
+use crate::rerank::ModelRanking;
 
 /// What to rank for.
 #[derive(Debug, Clone)]
@@ -51,9 +51,9 @@ pub struct Pack {
     /// What makes the answer poorer.
     pub warnings: Vec<Warning>,
     /// What a decision model said, when one was asked.
-    pub decided: Option<Decided>,
+    pub decided: Option<ModelRanking>,
     /// How the index served.
-    pub index: Use,
+    pub index: IndexState,
     /// Listing and reading.
     pub collect: Duration,
     /// All of it.
@@ -72,7 +72,7 @@ pub struct Pick {
     /// Who ranked it.
     pub by: Provider,
     /// What a decision model said about it, when one was asked.
-    pub judged: Option<Judged>,
+    pub judged: Option<ScoredFile>,
     /// A test, by its name.
     pub is_test: bool,
     /// Why it was picked.
@@ -103,28 +103,29 @@ pub struct Survey {
     /// What could not be read.
     pub warnings: Vec<Warning>,
     /// How the index served.
-    pub index: Use,
+    pub index: IndexState,
 }
 
 /// Finds out what a project holds of a query: by its index where there is one, by reading everything otherwise.
 ///
 /// # Errors
 /// A repository that git cannot read.
-pub fn survey(root: &Root, task: &Task) -> Result<Survey, Error> {
+pub fn survey(root: &Root, task: &Task) -> Result<Survey, ProjectError> {
     let query = query::query(&task.text);
-    let Some(folder) = &task.index else { return read(root, task, query, Use::Off) };
-    let of = index::Task { extensions: &task.extensions, max_file_bytes: task.max_file_bytes };
+    let Some(folder) = &task.index else { return read(root, task, query, IndexState::Off) };
+    let of =
+        index::IndexScope { extensions: &task.extensions, max_file_bytes: task.max_file_bytes };
     match index::survey(folder, root, &query, &of) {
-        Some(index::Survey { corpus, history, warnings, is_stale }) => {
-            let index = if is_stale { Use::Stale } else { Use::Fresh };
+        Some(index::IndexedSurvey { corpus, history, warnings, is_stale }) => {
+            let index = if is_stale { IndexState::Stale } else { IndexState::Fresh };
             Ok(Survey { query, corpus, history, warnings, index })
         }
-        None => read(root, task, query, Use::Missing),
+        None => read(root, task, query, IndexState::Missing),
     }
 }
 
 /// Lists and reads a project for a query; git's history is read at the same time.
-fn read(root: &Root, task: &Task, query: Query, index: Use) -> Result<Survey, Error> {
+fn read(root: &Root, task: &Task, query: Query, index: IndexState) -> Result<Survey, ProjectError> {
     let log = history::start(root);
     let listing = files::list(root, &task.extensions)?;
     let mut warnings = listing.warnings;
@@ -149,7 +150,7 @@ pub struct FirstStage {
 ///
 /// # Errors
 /// A repository that git cannot read.
-pub fn first_stage(root: &Root, task: &Task, started: Instant) -> Result<FirstStage, Error> {
+pub fn first_stage(root: &Root, task: &Task, started: Instant) -> Result<FirstStage, ProjectError> {
     let survey = survey(root, task)?;
     let collect = started.elapsed();
     let ranking = rank::rank(&survey.query, &survey.corpus, &survey.history, &Weights::default());
@@ -160,7 +161,7 @@ pub fn first_stage(root: &Root, task: &Task, started: Instant) -> Result<FirstSt
 ///
 /// # Errors
 /// A repository that git cannot read.
-pub fn keywords(root: &Root, task: &Task, started: Instant) -> Result<Pack, Error> {
+pub fn keywords(root: &Root, task: &Task, started: Instant) -> Result<Pack, ProjectError> {
     Ok(first_stage(root, task, started)?.pack(root, task, None, started))
 }
 
@@ -171,7 +172,7 @@ impl FirstStage {
         self,
         root: &Root,
         task: &Task,
-        decided: Option<Decided>,
+        decided: Option<ModelRanking>,
         started: Instant,
     ) -> Pack {
         let files = match &decided {
@@ -203,8 +204,8 @@ impl FirstStage {
         best.map(with_pick).collect()
     }
 
-    fn judged(&self, task: &Task, decided: &Decided) -> Vec<(u32, Pick)> {
-        let with_pick = |file: &Judged| {
+    fn judged(&self, task: &Task, decided: &ModelRanking) -> Vec<(u32, Pick)> {
+        let with_pick = |file: &ScoredFile| {
             let document = u32::try_from(file.document).ok()?;
             let pick = pick(&self.survey, &self.ranking, document, file.score);
             let keyword_rank = file.keyword_rank.map(|rank| rank + 1);

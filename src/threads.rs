@@ -42,7 +42,7 @@ pub(crate) fn map<T: Sync, R: Send>(
 }
 
 /// Does `work` on so many threads, this one among them, which share it out by themselves: what each has made of it.
-pub(crate) fn each<R: Send>(n_threads: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
+pub(crate) fn run_workers<R: Send>(n_threads: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
         // Where the system has no thread to give, the others do its share.
         let start = |_| Builder::new().spawn_scoped(scope, &work).ok();
@@ -95,7 +95,7 @@ mod tests {
                 let next = || Some(cursor.fetch_add(1, Ordering::Relaxed)).filter(|&k| k < 1_000);
                 std::iter::from_fn(next).collect::<Vec<usize>>()
             };
-            let shares = each(n_threads, work);
+            let shares = run_workers(n_threads, work);
             assert_eq!(shares.len(), n_threads);
             let mut all = shares.concat();
             all.sort_unstable();

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result};
-use context_packer::core::search::corpus::{self, Corpus, Counts, Kind};
+use context_packer::core::search::corpus::{self, Corpus, Counts, DocumentKind};
 use context_packer::core::search::history::{History, MAX_COMMITS};
 use context_packer::core::search::matcher::{Matcher, Scratch};
 use context_packer::core::search::query::{self, Query};
@@ -181,7 +181,7 @@ fn count(
     let (of_first, of_recipe) = (first_bm25::asked(texts()), recipe::asked(texts()));
     let (mut words, mut scratch) = (Words::default(), Scratch::default());
     clones::read_blobs(git_dir, &blobs, |at, bytes| {
-        if corpus::kind(bytes) == Kind::Binary {
+        if corpus::kind(bytes) == DocumentKind::Binary {
             return;
         }
         for &(task, file) in &uses[blobs[at]] {

@@ -135,7 +135,7 @@ struct Task {
     /// Distinct [`names`].
     names: Vec<Vec<u8>>,
     /// How far the past counts, up to 1.
-    calm: f64,
+    prior_scale: f64,
 }
 
 impl Task {
@@ -148,7 +148,7 @@ impl Task {
             weights: terms.iter().map(weight).collect(),
             terms,
             names: distinct(names(text.as_bytes())),
-            calm: (LONG_TASK / n_content.max(1) as f64).min(1.0),
+            prior_scale: (LONG_TASK / n_content.max(1) as f64).min(1.0),
         }
     }
 }
@@ -199,8 +199,8 @@ fn scores(task: &str, documents: &[Document<'_>], history: &History) -> Vec<f64>
     let task = Task::read(task);
     let past = Past::read(history, &task.terms, documents.len());
     let mut scores = add_fields(&task, documents, &past);
-    add_priors(task.calm, documents, &past, &mut scores);
-    lend_to_companions(history, &mut scores);
+    add_priors(task.prior_scale, documents, &past, &mut scores);
+    boost_cochanged(history, &mut scores);
     scores
 }
 
@@ -226,7 +226,7 @@ fn add_fields(task: &Task, documents: &[Document<'_>], past: &Past) -> Vec<f64> 
     add(1.0, bm25(K1, &by_length, &body, &task.weights));
     add(PATH, bm25(PATH_K1, &flat, &path, &task.weights));
     add(BASENAME, bm25(PATH_K1, &flat, &basename, &task.weights));
-    add(task.calm * HISTORY, bm25(K1, &by_touches, &past.subjects, &task.weights));
+    add(task.prior_scale * HISTORY, bm25(K1, &by_touches, &past.subjects, &task.weights));
     add(DEFINITIONS, bm25(DEFINITIONS_K1, &flat, &definitions, &task.weights));
     add(IDENTIFIERS, bm25(K1, &by_length, &identifiers, &vec![1.0; task.names.len()]));
     reward_coverage(task, &body, &path, &mut scores);
@@ -255,14 +255,14 @@ fn reward_coverage(task: &Task, body: &Postings, path: &Postings, scores: &mut [
 }
 
 /// Tests, and files changed lately or often: shares of the best score.
-fn add_priors(calm: f64, documents: &[Document<'_>], past: &Past, scores: &mut [f64]) {
+fn add_priors(prior_scale: f64, documents: &[Document<'_>], past: &Past, scores: &mut [f64]) {
     let top = or_one(scores.iter().copied().fold(0.0, f64::max));
     let most = or_one(past.touched.iter().copied().fold(0.0, f64::max).ln_1p());
     for (d, (path, _)) in documents.iter().enumerate() {
         let recency = past.last[d].map_or(0.0, |age| 1.0 / (1.0 + age as f64 / RECENCY_HALF));
         let churn = past.touched[d].ln_1p() / most;
         let test = if is_test(path) { TEST } else { 0.0 };
-        scores[d] += top * (test + calm * (RECENCY * recency + CHURN * churn));
+        scores[d] += top * (test + prior_scale * (RECENCY * recency + CHURN * churn));
     }
 }
 
@@ -276,7 +276,7 @@ fn or_one(value: f64) -> f64 {
 }
 
 /// The best documents lend a share of the best score to those that changed with them.
-fn lend_to_companions(history: &History, scores: &mut [f64]) {
+fn boost_cochanged(history: &History, scores: &mut [f64]) {
     let lenders: Vec<u32> = order(scores).into_iter().take(LENDERS).collect();
     let best = or_one(lenders.first().map_or(0.0, |&d| scores[d as usize]));
     let mut lent = vec![0.0; scores.len()];
@@ -361,7 +361,10 @@ mod tests {
 
     #[test]
     fn a_long_task_trusts_the_past_less() {
-        let calm = |task: &str| Task::read(task).calm;
-        check(&[calm("fix the parser"), calm("b c d e f g h j k l m n o p q r")], &[1.0, 0.5]);
+        let prior_scale = |task: &str| Task::read(task).prior_scale;
+        check(
+            &[prior_scale("fix the parser"), prior_scale("b c d e f g h j k l m n o p q r")],
+            &[1.0, 0.5],
+        );
     }
 }

@@ -22,12 +22,12 @@ pub enum System {
     /// Ours.
     Ours(Box<Weights>),
     /// Paths per commit, best first.
-    Given(HashMap<String, Vec<String>>),
+    ParsedArgs(HashMap<String, Vec<String>>),
 }
 
 /// A line of a file of orders made elsewhere.
 #[derive(Deserialize)]
-struct Given {
+struct ParsedArgs {
     commit: String,
     files: Vec<String>,
 }
@@ -41,8 +41,10 @@ impl System {
             "recipe" => return Ok(System::Recipe),
             "product" => Weights::default(),
             path => {
-                let given: Vec<Given> = tasks::read_lines(Path::new(path))?;
-                return Ok(System::Given(given.into_iter().map(|g| (g.commit, g.files)).collect()));
+                let given: Vec<ParsedArgs> = tasks::read_lines(Path::new(path))?;
+                return Ok(System::ParsedArgs(
+                    given.into_iter().map(|g| (g.commit, g.files)).collect(),
+                ));
             }
         };
         for change in changes.split(',').filter(|change| !change.is_empty()) {
@@ -75,7 +77,7 @@ impl System {
                 let ranking = rank::rank(&case.query, &case.corpus, &case.history, weights);
                 ranking.candidates.into_iter().map(|c| path(c.document)).collect()
             }
-            System::Given(orders) => {
+            System::ParsedArgs(orders) => {
                 let files = orders.get(&case.commit).map(Vec::as_slice).unwrap_or_default();
                 files.iter().map(|file| file.as_bytes().to_vec()).collect()
             }
@@ -128,7 +130,7 @@ pub const WEIGHTS: &[&str] = &[
     "k1",
     "b",
     "path_k1",
-    "foreign",
+    "third_party_or_generated",
     "recency_half",
 ];
 
@@ -151,7 +153,7 @@ pub fn weight<'a>(weights: &'a mut Weights, name: &str) -> Option<&'a mut f64> {
         "identifiers" => &mut weights.identifiers,
         "coverage" => &mut weights.coverage,
         "test" => &mut weights.test,
-        "foreign" => &mut weights.foreign,
+        "third_party_or_generated" => &mut weights.third_party_or_generated,
         "recency" => &mut weights.recency,
         "recency_half" => &mut weights.recency_half,
         "cochange" => &mut weights.cochange,

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use context_packer::mcp::{Settings, serve};
+use context_packer::mcp::{ServerSettings, serve};
 use context_packer::rerank::Models;
 use libfuzzer_sys::fuzz_target;
 
@@ -19,7 +19,7 @@ static PROJECT: LazyLock<PathBuf> = LazyLock::new(|| {
 });
 
 fuzz_target!(|input: &[u8]| {
-    let settings = Settings {
+    let settings = ServerSettings {
         fixed_root: Some(PROJECT.clone()),
         start: PROJECT.clone(),
         environment: |_| None,

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use context_packer::core::search::corpus::Kind;
+use context_packer::core::search::corpus::DocumentKind;
 use context_packer::core::search::matcher::{Matcher, Scratch};
 use context_packer::core::search::query::query;
-use context_packer::core::search::terms::{self, Field, Reader};
+use context_packer::core::search::terms::{self, Field, TermExtractor};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -16,11 +16,11 @@ fuzz_target!(|input: &[u8]| {
     let (task, text) = (String::from_utf8_lossy(&input[..end]), &input[end..]);
     let query = query(&task);
     let counts = Matcher::new(&query).count(text, &mut Scratch::default());
-    if counts.kind == Kind::Binary {
+    if counts.kind == DocumentKind::Binary {
         return;
     }
     let mut stems: BTreeMap<u64, u32> = BTreeMap::new();
-    let length = Reader::default().every_term(text, |field, term, count| {
+    let length = TermExtractor::default().for_each_term(text, |field, term, count| {
         if field == Field::Body {
             *stems.entry(term).or_default() += count;
         }

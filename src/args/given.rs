@@ -8,18 +8,18 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use super::table::Subcommand;
 
 /// The flags and arguments of one subcommand as given, names checked, values still text.
-pub(super) struct Given {
+pub(super) struct ParsedArgs {
     flags: Vec<(&'static str, OsString)>,
     pub(super) positionals: Vec<String>,
     pub(super) help: bool,
 }
 
-impl Given {
+impl ParsedArgs {
     pub(super) fn read(
         subcommand: &Subcommand,
         argv: impl Iterator<Item = OsString>,
-    ) -> Result<Given> {
-        let mut given = Given { flags: Vec::new(), positionals: Vec::new(), help: false };
+    ) -> Result<ParsedArgs> {
+        let mut given = ParsedArgs { flags: Vec::new(), positionals: Vec::new(), help: false };
         let mut parser = lexopt::Parser::from_args(argv);
         while let Some(arg) = parser.next()? {
             let flag = match &arg {

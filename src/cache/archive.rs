@@ -179,8 +179,8 @@ mod tests {
         let hours = |hours: u64| Duration::from_secs(hours * 3600);
         let left = folder.file(".0000000000001-0.jsonl.4242", 1, hours(2));
         let young = folder.file(".0000000000001-0.jsonl.4243", 1, hours(0));
-        let foreign = folder.file("notes.txt", 1, hours(2));
+        let third_party_or_generated = folder.file("notes.txt", 1, hours(2));
         store(&folder.0, &[RESULT], SystemTime::now()).unwrap();
-        assert!(!left.exists() && young.exists() && foreign.exists());
+        assert!(!left.exists() && young.exists() && third_party_or_generated.exists());
     }
 }

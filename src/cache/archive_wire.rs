@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
-struct Entry<'a> {
+struct ArchiveLine<'a> {
     id: Cow<'a, str>,
     tool: Cow<'a, str>,
     text: Cow<'a, str>,
@@ -18,7 +18,7 @@ struct Entry<'a> {
 pub(super) fn line(id: &str, tool: &str, text: &str) -> serde_json::Result<Vec<u8>> {
     // Mostly enough: a line that grows is copied again and again.
     let mut line = Vec::with_capacity(text.len() + text.len() / 8 + 64);
-    let entry = Entry { id: id.into(), tool: tool.into(), text: text.into() };
+    let entry = ArchiveLine { id: id.into(), tool: tool.into(), text: text.into() };
     serde_json::to_writer(&mut line, &entry)?;
     line.push(b'\n');
     Ok(line)
@@ -28,6 +28,6 @@ pub(super) fn line(id: &str, tool: &str, text: &str) -> serde_json::Result<Vec<u
 pub(super) fn text(lines: &[u8], id: &str) -> Option<String> {
     let start = format!("{{\"id\":\"{id}\"");
     let line = lines.split(|&b| b == b'\n').find(|line| line.starts_with(start.as_bytes()))?;
-    let entry: Entry<'_> = serde_json::from_slice(line).ok()?;
+    let entry: ArchiveLine<'_> = serde_json::from_slice(line).ok()?;
     Some(entry.text.into_owned())
 }

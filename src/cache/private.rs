@@ -57,7 +57,7 @@ pub fn write_parts(path: &Path, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
         .truncate(true)
         .mode(0o600)
         .open(&temporary)
-        .and_then(|file| print(file, parts))
+        .and_then(|file| write_parts_to(file, parts))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
@@ -77,7 +77,7 @@ pub fn is_temporary(path: &Path) -> bool {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn print(out: impl io::Write, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
+pub fn write_parts_to(out: impl io::Write, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, out);
     parts.iter().try_for_each(|part| out.write_all(part.as_ref()))?;
     out.flush()

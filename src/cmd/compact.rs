@@ -10,7 +10,7 @@ use super::{compact_bench, compact_file};
 use crate::args::CompactArgs;
 use crate::cache::archive;
 use crate::cache::private;
-use crate::compact::call_judge::CallAsker;
+use crate::compact::call_judge::CallJudge;
 use crate::compact::{self, Compacted};
 use crate::config::compact as settings;
 use crate::config::compact::{CompactSettings, Flags, Policy};
@@ -62,11 +62,11 @@ pub(super) fn run_policy(
     if settings.policy == Policy::Local {
         return compact::compact(transcript, settings, folder, None);
     }
-    let no_model = |error: model::Error| Refusal::Model(error.to_string());
+    let no_model = |error: model::ModelError| Refusal::Model(error.to_string());
     let model = model::Settings::jev(environment).map_err(no_model)?;
     let client = model::Client::new(&model).map_err(no_model)?;
     let deadline = Deadline::at(Instant::now() + MODEL_TIME);
-    let asker = CallAsker { client: &client, in_flight: IN_FLIGHT, deadline };
+    let asker = CallJudge { client: &client, in_flight: IN_FLIGHT, deadline };
     compact::compact(transcript, settings, folder, Some(&asker))
 }
 

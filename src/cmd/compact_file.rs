@@ -83,7 +83,7 @@ pub(super) fn print(args: &CompactArgs, parts: &[impl AsRef<[u8]>]) -> Result<()
         Some(path) => {
             write(path, parts).with_context(|| format!("cannot write {}", path.display()))
         }
-        None => Ok(private::print(std::io::stdout().lock(), parts)?),
+        None => Ok(private::write_parts_to(std::io::stdout().lock(), parts)?),
     }
 }
 
@@ -91,7 +91,9 @@ pub(super) fn print(args: &CompactArgs, parts: &[impl AsRef<[u8]>]) -> Result<()
 fn write(path: &Path, parts: &[impl AsRef<[u8]>]) -> std::io::Result<()> {
     match std::fs::canonicalize(path) {
         Ok(real) if real.is_file() => private::write_parts(&real, parts),
-        Ok(real) => private::print(std::fs::OpenOptions::new().write(true).open(real)?, parts),
+        Ok(real) => {
+            private::write_parts_to(std::fs::OpenOptions::new().write(true).open(real)?, parts)
+        }
         Err(_) => private::write_parts(path, parts),
     }
 }

@@ -148,7 +148,8 @@ fn index_line(root: &Root, task: &Task) -> String {
         return "  index   off: CONTEXT_PACKER_INDEX is 0, or there is nowhere to keep it\n"
             .to_owned();
     };
-    let of = index::Task { extensions: &task.extensions, max_file_bytes: task.max_file_bytes };
+    let of =
+        index::IndexScope { extensions: &task.extensions, max_file_bytes: task.max_file_bytes };
     match index::status(folder, root, &of).found {
         Some(found) => {
             format!("  index   of {}, made {} ago\n", counted(found.n_files), since(found.seconds))

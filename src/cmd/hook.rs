@@ -15,27 +15,27 @@ const MAX_INPUT_BYTES: u64 = 16 << 20;
 pub fn run() {
     let environment: Environment<'_> = &config::process_environment;
     let reply = reply(environment);
-    if let Some(trouble) = &reply.trouble {
-        note(environment, trouble);
+    if let Some(error) = &reply.error {
+        note(environment, error);
     }
     if let Some(output) = reply.output {
         // The host may have stopped listening; then there is no one to tell.
         let _ = std::io::stdout().lock().write_all(output.as_bytes());
     }
-    if let Some(root) = &reply.renew {
+    if let Some(root) = &reply.reindex {
         // Without it the next answer is as right, only slower.
         let _ = index::build_later(root);
     }
 }
 
-fn note(environment: Environment<'_>, trouble: &str) {
+fn note(environment: Environment<'_>, error: &str) {
     if let Some(folder) = private::folder(environment) {
-        journal::note(&folder, "hook", trouble);
+        journal::note(&folder, "hook", error);
     }
 }
 
 /// Notes where a panic happened; its message may hold words of the person.
-pub fn note_bug(place: Option<&Location<'_>>) {
+pub fn log_panic(place: Option<&Location<'_>>) {
     let place = place.map_or_else(|| "an unknown place".to_owned(), Location::to_string);
     note(&config::process_environment, &format!("a bug at {place}: please report this"));
 }

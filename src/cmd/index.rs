@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use super::pack::project;
 use crate::args::{IndexAction, IndexArgs};
 use crate::config::{self, Environment};
-use crate::index::{self, Error, Report, Status};
+use crate::index::{self, BuildReport, IndexError, Status};
 use crate::project::scan;
 use crate::render;
 
@@ -25,7 +25,7 @@ pub fn run(args: &IndexArgs) -> Result<()> {
         );
     };
     let extensions = config::extensions(environment);
-    let task = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
+    let task = index::IndexScope { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
     let text = match args.action {
         IndexAction::Status => status(&index::status(&folder, &root, &task)),
         IndexAction::Clear => match index::clear(&folder, &root, &task)? {
@@ -37,7 +37,7 @@ pub fn run(args: &IndexArgs) -> Result<()> {
             match index::build(&folder, &root, &task) {
                 Ok(report) => built(&report, started),
                 // Somebody else is doing what nobody waits for.
-                Err(Error::Busy) if args.quiet => String::new(),
+                Err(IndexError::Busy) if args.quiet => String::new(),
                 Err(error) => bail!(error),
             }
         }
@@ -62,8 +62,8 @@ fn status(status: &Status) -> String {
     )
 }
 
-fn built(report: &Report, started: Instant) -> String {
-    let Report { n_files, n_read, is_written } = report;
+fn built(report: &BuildReport, started: Instant) -> String {
+    let BuildReport { n_files, n_read, is_written } = report;
     let took = render::text::seconds(started.elapsed());
     match is_written {
         true => format!("indexed {n_files} files, {n_read} of them read, in {took}\n"),

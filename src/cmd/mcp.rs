@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use crate::args::McpArgs;
 use crate::config;
-use crate::mcp::{self, Settings};
+use crate::mcp::{self, ServerSettings};
 use crate::project::root;
 use crate::rerank::Models;
 
@@ -21,7 +21,7 @@ pub fn run(args: McpArgs) -> Result<()> {
         Some(folder) => PathBuf::from(folder),
         None => std::env::current_dir().context("cannot tell the working directory")?,
     };
-    let settings = Settings {
+    let settings = ServerSettings {
         fixed_root: fixed_root.map(|root| root.path),
         start,
         environment: config::process_environment,

@@ -9,15 +9,15 @@ use crate::core::compact::local::{LocalOptions, local};
 use crate::core::compact::pair::Pairing;
 use crate::core::compact::plan::Plan;
 use crate::core::compact::retention::{Score, interpolated};
-use crate::core::compact::scored::ask::{Asker, Request};
-use crate::core::compact::scored::question::Question;
+use crate::core::compact::scored::ask::{CallRequest, Judge};
+use crate::core::compact::scored::question::CallQuestion;
 use crate::core::compact::transcript::Transcript;
 
 /// A policy of the table; whether the ruler charges its notes, or they are counted as they stand.
-pub type Row = (&'static str, fn(&Transcript<'_>, &Pairing<'_, '_>) -> Plan, bool);
+pub type BenchRow = (&'static str, fn(&Transcript<'_>, &Pairing<'_, '_>) -> Plan, bool);
 
 /// The table of `bench`.
-pub const ROWS: [Row; 18] = [
+pub const ROWS: [BenchRow; 18] = [
     ("keep all", |_, pairing| Plan::keep_all(pairing.pairs.len()), true),
     ("exact rules", |_, pairing| baseline::rules_only(pairing), true),
     ("mask all but 20", |_, pairing| baseline::heads(pairing, 20, 0), true),
@@ -64,9 +64,9 @@ struct Reported;
 const CALL_ANSWERS: (f64, f64) = (0.16, 0.48);
 const RESULT_ANSWERS: (f64, f64) = (0.05, 0.21);
 
-impl Asker for Reported {
-    fn ask(&self, requests: &[Request<'_>]) -> Vec<Result<Vec<f64>, String>> {
-        let answer = |question: &Question| {
+impl Judge for Reported {
+    fn ask(&self, requests: &[CallRequest<'_>]) -> Vec<Result<Vec<f64>, String>> {
+        let answer = |question: &CallQuestion| {
             let (low, high) =
                 if question.key.starts_with("call") { CALL_ANSWERS } else { RESULT_ANSWERS };
             // FNV-1a: any even spread that is the same everywhere would do.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::Environment;
 use crate::core::compact::local::LocalOptions;
-use crate::core::compact::local::weights::Weights;
+use crate::core::compact::local::weights::LineWeights;
 use crate::core::compact::pin::PinOptions;
 
 /// A numeric setting: its names, its default and its range (inclusive).
@@ -145,7 +145,7 @@ pub fn read(flags: Flags<'_>, environment: Environment<'_>) -> Result<CompactSet
     };
     Ok(CompactSettings {
         policy,
-        local: LocalOptions { pin, target: number(&TARGET)?, weights: Weights::DEFAULT },
+        local: LocalOptions { pin, target: number(&TARGET)?, weights: LineWeights::DEFAULT },
         min_reduction: number(&MIN_REDUCTION)?,
         keep_threshold: number(&KEEP_THRESHOLD)?,
         keep_result_threshold: number(&RESULT_THRESHOLD)?,

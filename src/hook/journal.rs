@@ -37,7 +37,7 @@ pub fn note(folder: &Path, event: &str, message: &str) {
 
 /// One noted failure.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// Seconds since 1970.
     pub seconds: u64,
     /// Event and message.
@@ -46,14 +46,14 @@ pub struct Entry {
 
 /// The newest entries, oldest first.
 #[must_use]
-pub fn last(folder: &Path, count: usize) -> Vec<Entry> {
+pub fn last(folder: &Path, count: usize) -> Vec<LogEntry> {
     let text = fs::read(path(folder)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let mut entries: Vec<Entry> = text
+    let mut entries: Vec<LogEntry> = text
         .lines()
         .filter_map(|line| {
             let (seconds, text) = line.split_once(' ')?;
-            Some(Entry { seconds: seconds.parse().ok()?, text: text.to_owned() })
+            Some(LogEntry { seconds: seconds.parse().ok()?, text: text.to_owned() })
         })
         .collect();
     entries.split_off(entries.len().saturating_sub(count))

@@ -23,9 +23,9 @@ pub struct Reply {
     /// JSON for standard output; `None` is the right answer when there is nothing to add.
     pub output: Option<String>,
     /// For the log. Never the person's text, never a key.
-    pub trouble: Option<String>,
+    pub error: Option<String>,
     /// A project whose index is to be renewed once the answer is out.
-    pub renew: Option<Root>,
+    pub reindex: Option<Root>,
 }
 
 impl Reply {
@@ -37,8 +37,8 @@ impl Reply {
 
     /// Nothing to add, because something went wrong.
     #[must_use]
-    pub fn failed(trouble: impl Into<String>) -> Reply {
-        Reply { trouble: Some(trouble.into()), ..Reply::default() }
+    pub fn failed(error: impl Into<String>) -> Reply {
+        Reply { error: Some(error.into()), ..Reply::default() }
     }
 }
 

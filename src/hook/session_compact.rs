@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::session_compact_wire::{
-    BuiltRow, Kind, NewAnswer, NewRow, NewUse, Request, Response, Row, transcript,
+    BuiltRow, CompactRequest, HostResponse, HostRow, NewAnswer, NewRow, NewUse, RowKind, transcript,
 };
 use crate::compact::Compacted;
 use crate::config::Environment;
@@ -38,7 +38,7 @@ pub fn answer(input: &[u8], environment: Environment<'_>, compact: Compactor<'_>
 
 fn fallback(reason: &str) -> String {
     let toast = format!("fallback to built-in summary ({reason})");
-    let response = Response::Fallback { fallback: reason.to_owned(), toast, log: Vec::new() };
+    let response = HostResponse::Fallback { fallback: reason.to_owned(), toast, log: Vec::new() };
     // Plain strings always serialize.
     serde_json::to_string(&response).unwrap_or_default()
 }
@@ -48,7 +48,7 @@ fn respond(
     environment: Environment<'_>,
     compact: Compactor<'_>,
 ) -> Result<String, String> {
-    let request: Request<'_> =
+    let request: CompactRequest<'_> =
         serde_json::from_slice(input).map_err(|e| format!("cannot read the conversation: {e}"))?;
     if wire::is(request.trigger, "precompute") {
         return Err("pruned when it is needed".to_owned());
@@ -57,13 +57,13 @@ fn respond(
     let before = transcript(&request.messages);
     let compacted = compact(&before, &with_options)?;
     let after = applied(&before, &compacted.compaction.edits);
-    let mut inputs: Vec<_> = request.messages.iter().map(Row::inputs).collect();
+    let mut inputs: Vec<_> = request.messages.iter().map(HostRow::inputs).collect();
     for edit in &compacted.compaction.edits {
         change_input(&before, &mut inputs, edit);
     }
     let rows = rows(&request.messages, &after, &inputs);
     let stats = &compacted.compaction.stats;
-    let response = Response::Rows {
+    let response = HostResponse::Rows {
         toast: toast(rows.len(), request.messages.len(), stats, &compacted.model_note),
         rows,
         log: compacted.log.iter().flat_map(|line| log_lines(line)).collect(),
@@ -87,7 +87,7 @@ fn change_input(before: &Transcript<'_>, inputs: &mut [Vec<Cow<'_, RawValue>>], 
 }
 
 /// An option of the plugin, as the variable by which command hooks would get it.
-fn option(request: &Request<'_>, variable: &str) -> Option<String> {
+fn option(request: &CompactRequest<'_>, variable: &str) -> Option<String> {
     let key = variable.strip_prefix("CLAUDE_PLUGIN_OPTION_")?.to_ascii_lowercase();
     match request.options.get(&key)? {
         serde_json::Value::Null => None,
@@ -98,15 +98,15 @@ fn option(request: &Request<'_>, variable: &str) -> Option<String> {
 
 /// The rows of the compacted conversation. `after` has a message for each row.
 fn rows<'a>(
-    old: &[Row<'_>],
+    old: &[HostRow<'_>],
     after: &'a Transcript<'_>,
     inputs: &'a [Vec<Cow<'a, RawValue>>],
 ) -> Vec<NewRow<'a>> {
-    let mut rows: Vec<(Kind, NewRow<'a>)> = Vec::new();
+    let mut rows: Vec<(RowKind, NewRow<'a>)> = Vec::new();
     for (index, ((row, message), inputs)) in old.iter().zip(&after.messages).zip(inputs).enumerate()
     {
         let kind = row.kind();
-        if kind == Kind::Own {
+        if kind == RowKind::Own {
             rows.push((kind, NewRow::Own(index)));
             continue;
         }
@@ -126,11 +126,11 @@ fn rows<'a>(
 }
 
 fn built<'a>(
-    kind: Kind,
+    kind: RowKind,
     message: &'a Message<'_>,
     inputs: &'a [Cow<'a, RawValue>],
 ) -> BuiltRow<'a> {
-    let role = if kind == Kind::Assistant { "assistant" } else { "user" };
+    let role = if kind == RowKind::Assistant { "assistant" } else { "user" };
     let mut row = BuiltRow { role, ..BuiltRow::default() };
     // Calls come last in a row of the model, and one that went has left its note in its place.
     let before = message.parts.len().saturating_sub(inputs.len());

@@ -14,7 +14,7 @@ use crate::transcript::wire::{self, Raw};
 
 /// The shim's object.
 #[derive(Debug, Deserialize)]
-pub(super) struct Request<'a> {
+pub(super) struct CompactRequest<'a> {
     /// `manual`, `auto`, `plugin` or `precompute`.
     #[serde(default, borrow)]
     pub(super) trigger: Option<Raw<'a>>,
@@ -23,24 +23,24 @@ pub(super) struct Request<'a> {
     pub(super) options: BTreeMap<String, serde_json::Value>,
     /// The conversation.
     #[serde(borrow)]
-    pub(super) messages: Vec<Row<'a>>,
+    pub(super) messages: Vec<HostRow<'a>>,
 }
 
 /// One row of the conversation, as the engine gives it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Row<'a> {
+pub(super) struct HostRow<'a> {
     #[serde(borrow)]
     role: Raw<'a>,
     #[serde(borrow)]
     text: Raw<'a>,
     #[serde(borrow, default, rename = "toolUses")]
-    tool_uses: Vec<Use<'a>>,
+    tool_uses: Vec<HostToolUse<'a>>,
     #[serde(borrow, default, rename = "toolResults")]
-    tool_results: Option<Vec<Answer<'a>>>,
+    tool_results: Option<Vec<CompactAnswer<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Use<'a> {
+struct HostToolUse<'a> {
     #[serde(borrow)]
     tool_use_id: Raw<'a>,
     #[serde(borrow)]
@@ -50,7 +50,7 @@ struct Use<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Answer<'a> {
+struct CompactAnswer<'a> {
     #[serde(borrow)]
     tool_use_id: Raw<'a>,
     #[serde(borrow)]
@@ -72,7 +72,7 @@ const OPAQUE_RESULTS: [&str; 4] = ["image", "pdf", "parts", "document"];
 
 /// What becomes of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RowKind {
     /// The engine's own row: the person's words, and what text cannot carry.
     Own,
     /// The model's: built anew.
@@ -81,28 +81,28 @@ pub(super) enum Kind {
     Results,
 }
 
-impl<'a> Row<'a> {
-    pub(super) fn kind(&self) -> Kind {
+impl<'a> HostRow<'a> {
+    pub(super) fn kind(&self) -> RowKind {
         let results = self.tool_results.as_deref().unwrap_or_default();
         if wire::text(self.text).is_none() {
-            return Kind::Own;
+            return RowKind::Own;
         }
         match self.role.get() {
-            "\"assistant\"" => Kind::Assistant,
-            _ if results.is_empty() || self.text.get() != "\"\"" => Kind::Own,
-            _ if results.iter().any(Answer::is_opaque) => Kind::Own,
-            _ => Kind::Results,
+            "\"assistant\"" => RowKind::Assistant,
+            _ if results.is_empty() || self.text.get() != "\"\"" => RowKind::Own,
+            _ if results.iter().any(CompactAnswer::is_opaque) => RowKind::Own,
+            _ => RowKind::Results,
         }
     }
 
     /// The arguments of its calls, as they came.
     pub(super) fn inputs(&self) -> Vec<Cow<'a, RawValue>> {
-        let input = |call: &Use<'a>| Cow::Borrowed(call.input.unwrap_or(RawValue::NULL));
+        let input = |call: &HostToolUse<'a>| Cow::Borrowed(call.input.unwrap_or(RawValue::NULL));
         self.tool_uses.iter().map(input).collect()
     }
 }
 
-impl Answer<'_> {
+impl CompactAnswer<'_> {
     fn is_opaque(&self) -> bool {
         let is_opaque = |raw: Raw<'_>| match serde_json::from_str::<Typed<'_>>(raw.get()) {
             Ok(Typed { kind: Some(kind) }) => {
@@ -120,11 +120,11 @@ impl Answer<'_> {
 
 /// The rows as typed messages: text first, then calls, then results. Results in a row that the engine must keep are
 /// marked as opaque. O(bytes).
-pub(super) fn transcript<'a>(rows: &[Row<'a>]) -> Transcript<'a> {
+pub(super) fn transcript<'a>(rows: &[HostRow<'a>]) -> Transcript<'a> {
     Transcript { messages: rows.iter().map(message).collect() }
 }
 
-fn message<'a>(row: &Row<'a>) -> Message<'a> {
+fn message<'a>(row: &HostRow<'a>) -> Message<'a> {
     let is_assistant = row.role.get() == "\"assistant\"";
     let role = if is_assistant { Role::Assistant } else { Role::User };
     let text = wire::text(row.text).filter(|text| !text.is_empty());
@@ -135,7 +135,7 @@ fn message<'a>(row: &Row<'a>) -> Message<'a> {
         let id = wire::text(call.tool_use_id).unwrap_or_default();
         parts.push(Part::Call(Call { id, tool, arguments, json_chars, is_editable: true }));
     }
-    let is_opaque = row.kind() == Kind::Own;
+    let is_opaque = row.kind() == RowKind::Own;
     for answer in row.tool_results.as_deref().unwrap_or_default() {
         let id = wire::text(answer.tool_use_id).unwrap_or_default();
         let text = wire::text(answer.text).unwrap_or_default();
@@ -148,7 +148,7 @@ fn message<'a>(row: &Row<'a>) -> Message<'a> {
 /// The program's answer.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Response<'a> {
+pub(super) enum HostResponse<'a> {
     /// The new conversation.
     Rows {
         rows: Vec<NewRow<'a>>,

@@ -17,7 +17,7 @@ use crate::project::scan;
 #[must_use]
 pub fn handle(input: &wire::Input, environment: Environment<'_>) -> Reply {
     if input.source.as_deref() != Some("compact") {
-        return Reply { renew: without_index(input, environment), ..Reply::silent() };
+        return Reply { reindex: without_index(input, environment), ..Reply::silent() };
     }
     if let (Some(id), Some(folder)) = (&input.session_id, private::folder(environment)) {
         Session::open(&folder, id).forget();
@@ -34,7 +34,7 @@ fn without_index(input: &wire::Input, environment: Environment<'_>) -> Option<Ro
     let root = root::around(&project_folder(input, began).ok()?).ok()?;
     let is_home = environment("HOME").is_some_and(|home| root.path == Path::new(&home));
     let extensions = config::extensions(environment);
-    let task = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
+    let task = index::IndexScope { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
     let is_wanted = root.git_top.is_some() && !is_home;
     (is_wanted && !index::exists(&folder, &root, &task)).then_some(root)
 }

@@ -25,7 +25,7 @@ pub fn handle(input: wire::Input, environment: Environment<'_>) -> Reply {
     if skip_rules::skip(text, input.source.as_deref()).is_some() {
         return Reply::silent();
     }
-    let settings = match Settings::read(environment) {
+    let settings = match HookSettings::read(environment) {
         Ok(settings) => settings,
         Err(error) => return Reply::failed(error),
     };
@@ -47,20 +47,20 @@ fn within(time: Duration, work: impl FnOnce() -> Reply + Send + 'static) -> Repl
     }
 }
 
-fn answer(input: &wire::Input, settings: &Settings, started: Instant) -> Result<Reply, String> {
+fn answer(input: &wire::Input, settings: &HookSettings, started: Instant) -> Result<Reply, String> {
     let root = root::around(&project_folder(input, settings.project_dir.clone())?)
         .map_err(|error| error.to_string())?;
     let task = settings.task(input.prompt.as_deref().unwrap_or_default());
     let stage = pack::first_stage(&root, &task, started).map_err(|error| error.to_string())?;
     let is_due = index::is_due(stage.survey.index, stage.survey.corpus.documents.len());
     let reply = speak(input, settings, &root, &task, stage, started)?;
-    Ok(Reply { renew: is_due.then_some(root), ..reply })
+    Ok(Reply { reindex: is_due.then_some(root), ..reply })
 }
 
 /// The answer, unless there is nothing to say or it was just said.
 fn speak(
     input: &wire::Input,
-    settings: &Settings,
+    settings: &HookSettings,
     root: &Root,
     task: &Task,
     stage: FirstStage,
@@ -74,7 +74,7 @@ fn speak(
     let ask = |model: &Model| model.rerank(&stage, root, task, due, &|_, _| ());
     let decided = settings.model.as_ref().map(ask).transpose().map_err(|e| e.to_string())?;
     let pack = stage.pack(root, task, decided, started);
-    if settings.was_just_said(input, &pack) {
+    if settings.repeats_last_list(input, &pack) {
         return Ok(Reply::silent());
     }
     let context = render::hook::context(&pack, &root.path);
@@ -85,7 +85,7 @@ fn speak(
 }
 
 /// What the hook is told by its surroundings.
-struct Settings {
+struct HookSettings {
     limit: usize,
     code: usize,
     deadline: Duration,
@@ -100,12 +100,12 @@ struct Settings {
 /// Kept back from the deadline for writing the answer once the model's time is up.
 const WRITING: Duration = Duration::from_millis(200);
 
-impl Settings {
-    fn read(environment: Environment<'_>) -> Result<Settings, String> {
+impl HookSettings {
+    fn read(environment: Environment<'_>) -> Result<HookSettings, String> {
         let number =
             |setting: config::Number| setting.read(environment).map_err(|e| format!("{e:#}"));
         let provider = config::hook_provider(environment).map_err(|e| format!("{e:#}"))?;
-        Ok(Settings {
+        Ok(HookSettings {
             limit: number(config::HOOK_LIMIT)? as usize,
             code: number(config::HOOK_CODE)? as usize,
             deadline: Duration::from_millis(number(config::HOOK_DEADLINE_MS)?),
@@ -133,7 +133,7 @@ impl Settings {
         }
     }
 
-    fn was_just_said(&self, input: &wire::Input, pack: &Pack) -> bool {
+    fn repeats_last_list(&self, input: &wire::Input, pack: &Pack) -> bool {
         let paths: Vec<&str> = pack.files.iter().map(|file| file.path.as_str()).collect();
         match (&self.folder, &input.session_id) {
             (Some(folder), Some(id)) => Session::open(folder, id).repeats(&paths.join("\n")),

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::format::{HEADER_BYTES, Header, N_FIELDS, Paths, Section, hash};
 use super::freshness::{self, is_same};
-use super::posting_buffer::{self, Gathering, Old, Unit};
+use super::posting_buffer::{self, Old, PostingBuffer, Unit};
 use super::postings::{self, Written};
-use super::stamp::{self, Moment, UNSURE};
-use super::store::{self, Lock, Opened, Place};
-use super::tables::{Content, File, Past, Tables, Watch};
+use super::stamp::{self, Moment, RACY};
+use super::store::{self, IndexFile, Lock, Opened};
+use super::tables::{CachedHistory, File, FileContent, ListingFingerprint, Tables};
 use super::tree::Tree;
-use super::{Error, Task, history_cache};
-use crate::core::search::corpus::{self, Kind};
-use crate::core::search::terms::{MAX_TEXT_BYTES, Reader};
+use super::{IndexError, IndexScope, history_cache};
+use crate::core::search::corpus::{self, DocumentKind};
+use crate::core::search::terms::{MAX_TEXT_BYTES, TermExtractor};
 use crate::core::text::hash::FxSet;
 use crate::project::files::{self, full_path};
 use crate::project::root::Root;
@@ -25,7 +25,7 @@ use crate::threads;
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Report {
+pub struct BuildReport {
     /// Files in the index.
     pub n_files: usize,
     /// Of them read now.
@@ -40,14 +40,16 @@ pub struct Report {
 /// A project that cannot have one, and those of the file system.
 pub(super) fn build(
     root: &Root,
-    task: &Task<'_>,
-    place: &Place,
+    task: &IndexScope<'_>,
+    place: &IndexFile,
     lock: &Lock,
-) -> Result<Report, Error> {
+) -> Result<BuildReport, IndexError> {
     let old = store::open(place).filter(|old| !is_crowded(old));
     match build_from(root, task, place, lock, old.as_ref()) {
         // The old one has a bad byte that nobody had read yet.
-        Err(Error::Io(error)) if error.kind() == io::ErrorKind::InvalidData && old.is_some() => {
+        Err(IndexError::Io(error))
+            if error.kind() == io::ErrorKind::InvalidData && old.is_some() =>
+        {
             build_from(root, task, place, lock, None)
         }
         result => result,
@@ -61,34 +63,34 @@ fn is_crowded(old: &Opened) -> bool {
 
 fn build_from(
     root: &Root,
-    task: &Task<'_>,
-    place: &Place,
+    task: &IndexScope<'_>,
+    place: &IndexFile,
     lock: &Lock,
     old: Option<&Opened>,
-) -> Result<Report, Error> {
+) -> Result<BuildReport, IndexError> {
     if task.max_file_bytes > MAX_TEXT_BYTES {
-        return Err(Error::Unsuitable);
+        return Err(IndexError::Unsuitable);
     }
     let moment = Moment::now();
-    let watch = freshness::begin(root, moment).ok_or(Error::Unsuitable)?;
+    let watch = freshness::begin(root, moment).ok_or(IndexError::Unsuitable)?;
     let known = old.and_then(|old| known_past(&old.tables, &watch));
     let (mut tables, read) = std::thread::scope(|scope| {
         // On a small project git needs longer for its log than we for all the rest.
         let past = scope.spawn(|| read_past(root, task, known));
         let (mut tables, read) = look(root, task, moment, watch, old.map(|old| &old.tables))?;
         tables.past = past.join().ok().flatten();
-        Ok::<_, Error>((tables, read))
+        Ok::<_, IndexError>((tables, read))
     })?;
-    if !moment.is_true() {
+    if !moment.clock_not_set_back() {
         return Err(io::Error::other("the clock was set back meanwhile").into());
     }
     let n_read = read.taken.iter().filter(|from| from.is_none()).count();
-    let report = Report { n_files: tables.files.len(), n_read, is_written: true };
+    let report = BuildReport { n_files: tables.files.len(), n_read, is_written: true };
     if let Some(old) = old {
         tables.n_terms = old.tables.n_terms;
         tables.seconds = old.tables.seconds;
         if tables == old.tables {
-            return Ok(Report { is_written: false, ..report });
+            return Ok(BuildReport { is_written: false, ..report });
         }
         tables.seconds = moment.seconds();
     }
@@ -99,13 +101,13 @@ fn build_from(
 /// The tables but for the past, and what the files hold.
 fn look(
     root: &Root,
-    task: &Task<'_>,
+    task: &IndexScope<'_>,
     moment: Moment,
-    mut watch: Watch,
+    mut watch: ListingFingerprint,
     old: Option<&Tables>,
-) -> Result<(Tables, Read), Error> {
+) -> Result<(Tables, Read), IndexError> {
     let tree = match &root.git_top {
-        Some(_) => Some(Tree::ask(root).ok_or(Error::Unsuitable)?),
+        Some(_) => Some(Tree::ask(root).ok_or(IndexError::Unsuitable)?),
         None => None,
     };
     // What changes from the moment on is found out by its stamp, so that the order of the two does not matter.
@@ -113,7 +115,7 @@ fn look(
         scope.spawn(|| freshness::walk(root, tree.as_ref(), moment, &mut watch));
         let (paths, is_complete) = list(root, task, tree.as_ref())?;
         let read = read_files(root, task, moment, &paths, old);
-        Ok::<_, Error>((paths, is_complete, read))
+        Ok::<_, IndexError>((paths, is_complete, read))
     })?;
     watch.is_kept &= is_complete;
     let tracked: FxSet<&[u8]> = tree.iter().flat_map(Tree::tracked).collect();
@@ -127,14 +129,18 @@ fn look(
 }
 
 /// The paths of the files, and whether they are all that can be ranked.
-fn list(root: &Root, task: &Task<'_>, tree: Option<&Tree>) -> Result<(Paths, bool), Error> {
+fn list(
+    root: &Root,
+    task: &IndexScope<'_>,
+    tree: Option<&Tree>,
+) -> Result<(Paths, bool), IndexError> {
     let list = match tree {
         Some(tree) => files::listed(root, task.extensions, tree.all()),
-        None => files::list(root, task.extensions).map_err(|_| Error::Unsuitable)?,
+        None => files::list(root, task.extensions).map_err(|_| IndexError::Unsuitable)?,
     };
     let cannot = |w: &Warning| matches!(w, Warning::NoGitProgram | Warning::TooManyFiles(_));
     if list.warnings.iter().any(cannot) {
-        return Err(Error::Unsuitable);
+        return Err(IndexError::Unsuitable);
     }
     let is_complete = !list.warnings.iter().any(|w| matches!(w, Warning::Unreadable(_)));
     Ok((Paths::of(list.paths.iter().map(Vec::as_slice)), is_complete))
@@ -144,17 +150,21 @@ fn list(root: &Root, task: &Task<'_>, tree: Option<&Tree>) -> Result<(Paths, boo
 fn take(old: &Tables, path: &[u8], stamp: u64) -> Option<(usize, File)> {
     let at = old.paths.find(path)?;
     let file = old.files[at];
-    let is_same = stamp != UNSURE && stamp == file.stamp && file.content != Content::Unknown;
+    let is_same = stamp != RACY && stamp == file.stamp && file.content != FileContent::Unknown;
     is_same.then_some((at, file))
 }
 
 /// The old past, if git's settings are still the same.
-fn known_past<'o>(old: &'o Tables, new: &Watch) -> Option<&'o Past> {
+fn known_past<'o>(old: &'o Tables, new: &ListingFingerprint) -> Option<&'o CachedHistory> {
     let is_same = old.watch.environment == new.environment && is_same(&old.watch.settings);
     old.past.as_ref().filter(|_| is_same)
 }
 
-fn read_past(root: &Root, task: &Task<'_>, known: Option<&Past>) -> Option<Past> {
+fn read_past(
+    root: &Root,
+    task: &IndexScope<'_>,
+    known: Option<&CachedHistory>,
+) -> Option<CachedHistory> {
     let head = git::head(root.git_top.as_ref()?)?;
     history_cache::read(root, &head, known, task.extensions)
 }
@@ -165,7 +175,7 @@ struct Read {
     /// For each file its place in the old tables, if it is taken over from there.
     taken: Vec<Option<usize>>,
     /// The postings of the others: what each thread has of each field.
-    gathered: [Vec<Gathering>; N_FIELDS],
+    gathered: [Vec<PostingBuffer>; N_FIELDS],
 }
 
 /// What one thread read.
@@ -173,23 +183,23 @@ struct Read {
 struct Share {
     /// By place in the list of paths.
     files: Vec<(usize, File, Option<usize>)>,
-    fields: [Gathering; N_FIELDS],
+    fields: [PostingBuffer; N_FIELDS],
 }
 
 /// Reads every file that cannot be taken over.
 fn read_files(
     root: &Root,
-    task: &Task<'_>,
+    task: &IndexScope<'_>,
     moment: Moment,
     paths: &Paths,
     old: Option<&Tables>,
 ) -> Read {
-    let (cursor, root) = (AtomicUsize::new(0), files::near(&root.path));
+    let (cursor, root) = (AtomicUsize::new(0), files::relative_root(&root.path));
     let work = || read_share(root, task, moment, paths, old, &cursor);
     let n = paths.len();
     let (files, gathered) = (vec![File::UNKNOWN; n], Default::default());
     let mut read = Read { files, taken: vec![None; n], gathered };
-    for share in threads::each(scan::n_threads(paths.len()), work) {
+    for share in threads::run_workers(scan::n_threads(paths.len()), work) {
         for (k, file, from) in share.files {
             (read.files[k], read.taken[k]) = (file, from);
         }
@@ -202,13 +212,14 @@ fn read_files(
 
 fn read_share(
     root: &Path,
-    task: &Task<'_>,
+    task: &IndexScope<'_>,
     moment: Moment,
     paths: &Paths,
     old: Option<&Tables>,
     cursor: &AtomicUsize,
 ) -> Share {
-    let (mut share, mut reader, mut text) = (Share::default(), Reader::default(), Vec::new());
+    let (mut share, mut reader, mut text) =
+        (Share::default(), TermExtractor::default(), Vec::new());
     loop {
         let start = cursor.fetch_add(scan::STRIDE, Ordering::Relaxed);
         if start >= paths.len() {
@@ -216,15 +227,17 @@ fn read_share(
         }
         for k in start..paths.len().min(start + scan::STRIDE) {
             let path = paths.get(k);
-            let is_kept = |old| take(old, path, stamp::keep(&full_path(root, path), moment));
+            let is_kept = |old| {
+                take(old, path, stamp::settled_fingerprint_at(&full_path(root, path), moment))
+            };
             if let Some((from, file)) = old.and_then(is_kept) {
                 share.files.push((k, file, Some(from)));
                 continue;
             }
             let (content, stamp) = read(root, path, task.max_file_bytes, moment, &mut text);
             let mut length = 0;
-            if matches!(content, Content::Text(kind) if kind != Kind::Binary) {
-                length = reader.every_term(&text, |field, term, count| {
+            if matches!(content, FileContent::Text(kind) if kind != DocumentKind::Binary) {
+                length = reader.for_each_term(&text, |field, term, count| {
                     share.fields[field as usize].add(term, k as u32, count);
                 });
             }
@@ -240,26 +253,29 @@ fn read(
     max_bytes: u64,
     moment: Moment,
     text: &mut Vec<u8>,
-) -> (Content, u64) {
+) -> (FileContent, u64) {
     let (content, seen) = match scan::read(root, path, max_bytes, text) {
-        Reading::Read(seen) => (Content::Text(corpus::kind(text)), seen),
-        Reading::TooLarge(seen) => (Content::TooLarge, seen),
+        Reading::Read(seen) => (FileContent::Text(corpus::kind(text)), seen),
+        Reading::TooLarge(seen) => (FileContent::TooLarge, seen),
         Reading::NotAFile | Reading::Unreadable => {
-            return (Content::Unknown, stamp::keep(&full_path(root, path), moment));
+            return (
+                FileContent::Unknown,
+                stamp::settled_fingerprint_at(&full_path(root, path), moment),
+            );
         }
     };
     // What an open file says of itself was true before its bytes were read.
-    (content, stamp::kept(&seen, moment))
+    (content, stamp::settled_fingerprint(&seen, moment))
 }
 
 /// Writes the index under a name of its own, and renames it.
 fn write(
-    place: &Place,
+    place: &IndexFile,
     lock: &Lock,
     mut tables: Tables,
     read: Read,
     old: Option<&Opened>,
-) -> Result<(), Error> {
+) -> Result<(), IndexError> {
     let places = old.map_or_else(Vec::new, |old| new_places(old.tables.paths.len(), &read.taken));
     let (draft, mut out) = store::draft(place, lock)?;
     let mut header = Header { key: place.key, ..Header::default() };
@@ -290,16 +306,16 @@ fn write(
 
 /// One field's postings, of the files read now and of those taken over, in 2^bits buckets.
 fn section(
-    gathered: &[Gathering],
+    gathered: &[PostingBuffer],
     old: Option<(&Opened, &[Option<u32>])>,
     field: usize,
-) -> Result<(u64, Vec<Written>), Error> {
-    let corrupt = || Error::from(io::ErrorKind::InvalidData);
+) -> Result<(u64, Vec<Written>), IndexError> {
+    let corrupt = || IndexError::from(io::ErrorKind::InvalidData);
     let (bits, old) = match old {
         None => (postings::bits_for(posting_buffer::n_terms(gathered)), None),
         Some((old, places)) => {
             let section = old.header.sections[field];
-            let reader = postings::Reader::new(&old.file, section).ok_or_else(corrupt)?;
+            let reader = postings::PostingReader::new(&old.file, section).ok_or_else(corrupt)?;
             (section.bits, Some(Old { reader, places }))
         }
     };

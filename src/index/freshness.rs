@@ -13,8 +13,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use super::format::hash;
-use super::stamp::{self, ABSENT, Moment, UNSURE};
-use super::tables::{Stamped, Watch};
+use super::stamp::{self, ABSENT, Moment, RACY};
+use super::tables::{ListingFingerprint, Stamped};
 use super::tree::Tree;
 use crate::project::files::{self, full_path};
 use crate::project::git;
@@ -25,14 +25,14 @@ const GIT_CHECKSUM_BYTES: u64 = 32;
 
 /// Identifies the content of git's index file: its length and checksum.
 pub(super) fn git_index(git_top: &Path) -> u64 {
-    let Some((own, _)) = git::folders(git_top) else { return UNSURE };
+    let Some((own, _)) = git::folders(git_top) else { return RACY };
     let Ok(file) = fs::File::open(own.join("index")) else { return ABSENT };
-    let Ok(length) = file.metadata().map(|m| m.len()) else { return UNSURE };
+    let Ok(length) = file.metadata().map(|m| m.len()) else { return RACY };
     let mut end = [0; GIT_CHECKSUM_BYTES as usize];
-    let Some(start) = length.checked_sub(GIT_CHECKSUM_BYTES) else { return UNSURE };
+    let Some(start) = length.checked_sub(GIT_CHECKSUM_BYTES) else { return RACY };
     // `index.skipHash` leaves zeros.
     if file.read_exact_at(&mut end, start).is_err() || end[12..].iter().all(|&b| b == 0) {
-        return UNSURE;
+        return RACY;
     }
     hash(length, &end).max(2)
 }
@@ -40,8 +40,12 @@ pub(super) fn git_index(git_top: &Path) -> u64 {
 /// Looks at git's index and settings: the first half of what guards the list of files. To be called before all else.
 ///
 /// `None` when git has this project in another way than we think (a work tree set in its settings, a broken `.git`).
-pub(super) fn begin(root: &Root, moment: Moment) -> Option<Watch> {
-    let mut watch = Watch { is_kept: true, environment: git::environment(), ..Watch::default() };
+pub(super) fn begin(root: &Root, moment: Moment) -> Option<ListingFingerprint> {
+    let mut watch = ListingFingerprint {
+        is_kept: true,
+        environment: git::environment(),
+        ..ListingFingerprint::default()
+    };
     if let Some(top) = &root.git_top {
         watch.git_index = git_index(top);
         watch.settings = settings(root, top, moment)?;
@@ -50,7 +54,12 @@ pub(super) fn begin(root: &Root, moment: Moment) -> Option<Watch> {
 }
 
 /// Looks at the folders and ignore files: the second half. `tree` is what git says, where there is git.
-pub(super) fn walk(root: &Root, tree: Option<&Tree>, moment: Moment, watch: &mut Watch) {
+pub(super) fn walk(
+    root: &Root,
+    tree: Option<&Tree>,
+    moment: Moment,
+    watch: &mut ListingFingerprint,
+) {
     match tree {
         Some(tree) => walk_for_git(root, &tree.closed_folders(), moment, watch),
         None => walk_without_git(root, moment, watch),
@@ -63,8 +72,8 @@ fn stamped(mut paths: Vec<PathBuf>, moment: Moment) -> Stamped {
     let mut stamped = Stamped::default();
     for path in paths {
         // Settings may be links to where a person keeps them; then both count.
-        let own = stamp::keep(&path, moment);
-        let target = fs::metadata(&path).map_or(ABSENT, |m| stamp::kept(&m, moment));
+        let own = stamp::settled_fingerprint_at(&path, moment);
+        let target = fs::metadata(&path).map_or(ABSENT, |m| stamp::settled_fingerprint(&m, moment));
         stamped.push(path.as_os_str().as_bytes(), join(own, target));
     }
     stamped
@@ -72,8 +81,8 @@ fn stamped(mut paths: Vec<PathBuf>, moment: Moment) -> Stamped {
 
 /// Two stamps as one.
 fn join(a: u64, b: u64) -> u64 {
-    if a == UNSURE || b == UNSURE {
-        return UNSURE;
+    if a == RACY || b == RACY {
+        return RACY;
     }
     hash(a, &b.to_le_bytes()).max(2)
 }
@@ -82,8 +91,8 @@ fn join(a: u64, b: u64) -> u64 {
 pub(super) fn is_same(stamped: &Stamped) -> bool {
     stamped.paths.iter().zip(&stamped.stamps).all(|(path, &expected)| {
         let path = Path::new(OsStr::from_bytes(path));
-        let target = fs::metadata(path).map_or(ABSENT, |m| stamp::seen(&m));
-        expected != UNSURE && join(stamp::at(path), target) == expected
+        let target = fs::metadata(path).map_or(ABSENT, |m| stamp::fingerprint(&m));
+        expected != RACY && join(stamp::fingerprint_at(path), target) == expected
     })
 }
 
@@ -127,13 +136,18 @@ fn settings(root: &Root, top: &Path, moment: Moment) -> Option<Stamped> {
 }
 
 /// Every folder git looks into, its ignore files, and where other repositories begin.
-fn walk_for_git(root: &Root, closed: &HashSet<&[u8]>, moment: Moment, watch: &mut Watch) {
+fn walk_for_git(
+    root: &Root,
+    closed: &HashSet<&[u8]>,
+    moment: Moment,
+    watch: &mut ListingFingerprint,
+) {
     let mut folders = Vec::new();
     let mut ignores = above(&root.path, &[".gitignore"], root.git_top.as_deref());
     let mut open = vec![Vec::new()];
     while let Some(folder) = open.pop() {
         let full = full_path(&root.path, &folder);
-        folders.push((folder.clone(), stamp::keep(&full, moment)));
+        folders.push((folder.clone(), stamp::settled_fingerprint_at(&full, moment)));
         // One that cannot be listed has nothing for git either; its own stamp guards it.
         let Ok(entries) = fs::read_dir(&full) else { continue };
         for entry in entries.flatten() {
@@ -156,7 +170,7 @@ fn walk_for_git(root: &Root, closed: &HashSet<&[u8]>, moment: Moment, watch: &mu
 }
 
 /// The same where the `ignore` walker lists: it also heeds `.ignore` files, and both kinds in the folders above.
-fn walk_without_git(root: &Root, moment: Moment, watch: &mut Watch) {
+fn walk_without_git(root: &Root, moment: Moment, watch: &mut ListingFingerprint) {
     const NAMES: [&str; 2] = [".gitignore", ".ignore"];
     let mut folders = Vec::new();
     let mut ignores = above(&root.path, &NAMES, None);
@@ -170,7 +184,7 @@ fn walk_without_git(root: &Root, moment: Moment, watch: &mut Watch) {
         }
         let Ok(path) = entry.path().strip_prefix(&root.path) else { continue };
         let path = path.as_os_str().as_bytes().to_vec();
-        folders.push((path, stamp::keep(entry.path(), moment)));
+        folders.push((path, stamp::settled_fingerprint_at(entry.path(), moment)));
         ignores.extend(NAMES.map(|name| entry.path().join(name)));
         // A folder with a `.git` in it is left out; it comes back when that is taken away.
         let inner = fs::read_dir(entry.path()).into_iter().flatten().flatten();
@@ -194,7 +208,7 @@ fn finish(
     mut folders: Vec<(Vec<u8>, u64)>,
     ignores: Vec<PathBuf>,
     moment: Moment,
-    watch: &mut Watch,
+    watch: &mut ListingFingerprint,
 ) {
     folders.sort_unstable();
     for (path, stamp) in folders {

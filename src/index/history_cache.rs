@@ -8,11 +8,11 @@ use std::thread::JoinHandle;
 
 use super::format::{Paths, hash};
 use super::stamp;
-use super::tables::{Past, PastCommit};
+use super::tables::{CachedCommit, CachedHistory};
 use crate::core::search::corpus::Document;
 use crate::core::search::history::{Commit, History};
 use crate::project::files::Extensions;
-use crate::project::history::{self, Entry, LOG, Log};
+use crate::project::history::{self, LOG, Log, LogCommit};
 use crate::project::root::Root;
 use crate::project::{Warning, git};
 
@@ -23,7 +23,7 @@ const MAX_MISSING: usize = 1_000;
 pub(super) fn guard(git_top: &Path) -> u64 {
     let Some((_, common)) = git::folders(git_top) else { return 0 };
     let read = |name: &str| std::fs::read(common.join(name)).unwrap_or_default();
-    let replaced = stamp::at(&common.join("refs/replace"));
+    let replaced = stamp::fingerprint_at(&common.join("refs/replace"));
     hash(hash(replaced, &read("shallow")), &read("info/grafts"))
 }
 
@@ -31,9 +31,9 @@ pub(super) fn guard(git_top: &Path) -> u64 {
 pub(super) fn read(
     root: &Root,
     head: &[u8],
-    known: Option<&Past>,
+    known: Option<&CachedHistory>,
     extensions: &Extensions,
-) -> Option<Past> {
+) -> Option<CachedHistory> {
     let top = root.git_top.as_ref()?;
     let guard = guard(top);
     let skip = history::shallow_commits(top);
@@ -44,10 +44,10 @@ pub(super) fn read(
             let head = String::from_utf8_lossy(head);
             let log =
                 git::output(&root.path, &[&LOG[..], &[&history::max_count(), &head]].concat())?;
-            history::entries(&log).iter().map(Loose::of).collect()
+            history::entries(&log).iter().map(OwnedCommit::of).collect()
         }
     };
-    let kept: Vec<Loose> =
+    let kept: Vec<OwnedCommit> =
         commits.into_iter().filter(|commit| !skip.contains(&commit.id)).collect();
     // Ids are kept without their lengths.
     let is_one_kind = kept.iter().all(|commit| commit.id.len() == head.len());
@@ -56,16 +56,16 @@ pub(super) fn read(
 
 /// A commit with its paths spelled out.
 #[derive(Clone)]
-struct Loose {
+struct OwnedCommit {
     id: Vec<u8>,
     subject: Vec<u8>,
     n_files: u64,
     paths: Vec<Vec<u8>>,
 }
 
-impl Loose {
-    fn of(entry: &Entry<'_>) -> Loose {
-        Loose {
+impl OwnedCommit {
+    fn of(entry: &LogCommit<'_>) -> OwnedCommit {
+        OwnedCommit {
             id: entry.id.to_vec(),
             subject: entry.subject.to_vec(),
             n_files: entry.paths.len() as u64,
@@ -75,11 +75,11 @@ impl Loose {
 }
 
 /// The ids in git's order, and the commits that are not known from git.
-fn extended(root: &Root, head: &[u8], past: &Past) -> Option<Vec<Loose>> {
+fn extended(root: &Root, head: &[u8], past: &CachedHistory) -> Option<Vec<OwnedCommit>> {
     let head = String::from_utf8_lossy(head);
     let list = git::output(&root.path, &["rev-list", "--no-merges", &history::max_count(), &head])?;
     let ids: Vec<&[u8]> = list.split(|&b| b == b'\n').filter(|id| !id.is_empty()).collect();
-    let known: HashMap<&[u8], &PastCommit> = past.with_ids().collect();
+    let known: HashMap<&[u8], &CachedCommit> = past.with_ids().collect();
     let missing: Vec<String> = ids
         .iter()
         .filter(|id| !known.contains_key(*id))
@@ -97,8 +97,8 @@ fn extended(root: &Root, head: &[u8], past: &Past) -> Option<Vec<Loose>> {
             git::output(&root.path, &args)?
         }
     };
-    let new: HashMap<&[u8], Loose> =
-        history::entries(&log).iter().map(|entry| (entry.id, Loose::of(entry))).collect();
+    let new: HashMap<&[u8], OwnedCommit> =
+        history::entries(&log).iter().map(|entry| (entry.id, OwnedCommit::of(entry))).collect();
     let loose = |id: &&[u8]| match known.get(*id) {
         Some(commit) => Some(loosen(id, commit, past)),
         None => new.get(*id).cloned(),
@@ -106,8 +106,8 @@ fn extended(root: &Root, head: &[u8], past: &Past) -> Option<Vec<Loose>> {
     ids.iter().map(loose).collect()
 }
 
-fn loosen(id: &[u8], commit: &PastCommit, past: &Past) -> Loose {
-    Loose {
+fn loosen(id: &[u8], commit: &CachedCommit, past: &CachedHistory) -> OwnedCommit {
+    OwnedCommit {
         id: id.to_vec(),
         subject: commit.subject.clone(),
         n_files: commit.n_files,
@@ -116,7 +116,12 @@ fn loosen(id: &[u8], commit: &PastCommit, past: &Past) -> Loose {
 }
 
 /// Names every path once. Only source files can ever be documents.
-fn collect(head: &[u8], guard: u64, commits: &[Loose], extensions: &Extensions) -> Past {
+fn collect(
+    head: &[u8],
+    guard: u64,
+    commits: &[OwnedCommit],
+    extensions: &Extensions,
+) -> CachedHistory {
     let is_source = |path: &&Vec<u8>| extensions.contain(path);
     let mut all: Vec<&[u8]> =
         commits.iter().flat_map(|c| &c.paths).filter(is_source).map(Vec::as_slice).collect();
@@ -126,13 +131,13 @@ fn collect(head: &[u8], guard: u64, commits: &[Loose], extensions: &Extensions) 
     let ids = commits.iter().flat_map(|commit| &commit.id).copied().collect();
     let commits = commits
         .iter()
-        .map(|commit| PastCommit {
+        .map(|commit| CachedCommit {
             subject: commit.subject.clone(),
             n_files: commit.n_files,
             paths: commit.paths.iter().filter_map(|p| paths.find(p)).map(|at| at as u32).collect(),
         })
         .collect();
-    Past { head: head.to_vec(), guard, paths, ids, commits }
+    CachedHistory { head: head.to_vec(), guard, paths, ids, commits }
 }
 
 /// The past, known or under way.
@@ -142,13 +147,17 @@ pub(super) enum Pending {
     /// As it was kept.
     Kept,
     /// Being extended.
-    Extending(JoinHandle<Option<Past>>),
+    Extending(JoinHandle<Option<CachedHistory>>),
     /// Read by `git log` as without an index.
     Whole(Log),
 }
 
 /// Starts finding out the past. `past`: kept under the settings git has now.
-pub(super) fn start(root: &Root, past: Option<&Past>, extensions: &Extensions) -> Option<Pending> {
+pub(super) fn start(
+    root: &Root,
+    past: Option<&CachedHistory>,
+    extensions: &Extensions,
+) -> Option<Pending> {
     let Some(top) = &root.git_top else { return Some(Pending::None) };
     let head = git::head(top)?;
     let Some(past) = past.filter(|past| past.guard == guard(top)) else {
@@ -173,7 +182,7 @@ impl Pending {
     /// Waits, and reads the past against the documents (sorted by path).
     pub(super) fn finish(
         self,
-        kept: Option<Past>,
+        kept: Option<CachedHistory>,
         documents: &[Document],
         root: &Root,
     ) -> (History, Option<Warning>) {
@@ -199,7 +208,7 @@ fn cut(history: History, root: &Root) -> (History, Option<Warning>) {
 }
 
 /// Paths to documents: both are sorted, so one pass over both.
-fn resolve(past: Option<Past>, documents: &[Document]) -> History {
+fn resolve(past: Option<CachedHistory>, documents: &[Document]) -> History {
     let Some(past) = past else { return History::default() };
     let mut at = 0;
     let places: Vec<Option<u32>> = past
@@ -211,7 +220,7 @@ fn resolve(past: Option<Past>, documents: &[Document]) -> History {
         })
         .collect();
     // What a commit has is taken over as it is, not copied.
-    let commit = |commit: PastCommit| Commit {
+    let commit = |commit: CachedCommit| Commit {
         subject: commit.subject,
         documents: commit.paths.into_iter().filter_map(|path| places[path as usize]).collect(),
         n_files: commit.n_files as usize,

@@ -7,18 +7,18 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use super::format::Paths;
 use super::freshness::{self, child};
-use super::stamp::{self, UNSURE};
+use super::stamp::{self, RACY};
 use super::tables::Tables;
-use crate::project::files::{self, Extensions, MAX_FILES, RealFolders, full_path};
+use crate::project::files::{self, Extensions, MAX_FILES, SymlinkGuard, full_path};
 use crate::project::git;
 use crate::project::root::Root;
-use crate::project::{Error, Warning};
+use crate::project::{ProjectError, Warning};
 
 /// More new names than this, and git lists everything: a command line has an end.
 const MAX_ASKED: usize = 200;
 
 /// The files there are.
-pub(super) struct Listing {
+pub(super) struct IndexedListing {
     /// Per file of the tables: is it listed?
     pub(super) is_listed: Vec<bool>,
     /// Listed files that the tables do not have, sorted.
@@ -30,7 +30,11 @@ pub(super) struct Listing {
 }
 
 /// Makes the list. `None`: only `files::list` can say, and it fails or finds too many.
-pub(super) fn listing(root: &Root, extensions: &Extensions, tables: &Tables) -> Option<Listing> {
+pub(super) fn listing(
+    root: &Root,
+    extensions: &Extensions,
+    tables: &Tables,
+) -> Option<IndexedListing> {
     if root.git_top.is_some() && !git::is_installed() {
         return None;
     }
@@ -39,7 +43,7 @@ pub(super) fn listing(root: &Root, extensions: &Extensions, tables: &Tables) -> 
 }
 
 /// Everything listed anew.
-fn whole(list: Result<files::Listing, Error>, tables: &Tables) -> Option<Listing> {
+fn whole(list: Result<files::Listing, ProjectError>, tables: &Tables) -> Option<IndexedListing> {
     let list = list.ok()?;
     let mut is_listed = vec![false; tables.paths.len()];
     let mut added = Vec::new();
@@ -49,11 +53,11 @@ fn whole(list: Result<files::Listing, Error>, tables: &Tables) -> Option<Listing
             None => added.push(path),
         }
     }
-    Some(Listing { is_listed, added, warnings: list.warnings, is_stale: true })
+    Some(IndexedListing { is_listed, added, warnings: list.warnings, is_stale: true })
 }
 
 /// What changed, if that can be told.
-fn from_changes(root: &Root, extensions: &Extensions, tables: &Tables) -> Option<Listing> {
+fn from_changes(root: &Root, extensions: &Extensions, tables: &Tables) -> Option<IndexedListing> {
     let watch = &tables.watch;
     let is_guarded = watch.is_kept
         && watch.environment == git::environment()
@@ -64,9 +68,9 @@ fn from_changes(root: &Root, extensions: &Extensions, tables: &Tables) -> Option
     }
     let folders = stamp::all(&root.path, &watch.folders.paths);
     let changed: Vec<usize> = (0..folders.len())
-        .filter(|&k| watch.folders.stamps[k] == UNSURE || watch.folders.stamps[k] != folders[k])
+        .filter(|&k| watch.folders.stamps[k] == RACY || watch.folders.stamps[k] != folders[k])
         .collect();
-    let mut listing = Listing {
+    let mut listing = IndexedListing {
         is_listed: vec![true; tables.paths.len()],
         added: Vec::new(),
         warnings: Vec::new(),
@@ -77,7 +81,7 @@ fn from_changes(root: &Root, extensions: &Extensions, tables: &Tables) -> Option
         return changed.is_empty().then_some(listing);
     };
     let mark = freshness::git_index(top);
-    let is_index_same = mark != UNSURE && mark == watch.git_index;
+    let is_index_same = mark != RACY && mark == watch.git_index;
     if !is_index_same {
         listing.is_stale = true;
         listing.added = newly_tracked(root, extensions, tables)?;
@@ -122,7 +126,7 @@ fn look_into(
     extensions: &Extensions,
     tables: &Tables,
     folder: &[u8],
-    listing: &mut Listing,
+    listing: &mut IndexedListing,
     asked: &mut Vec<Vec<u8>>,
 ) -> Option<()> {
     let full = full_path(&root.path, folder);
@@ -187,8 +191,8 @@ fn below(root: &Root, extensions: &Extensions, asked: &[Vec<u8>]) -> Option<Vec<
 }
 
 /// Sorts what was added, and leaves out what lies behind a link or is known.
-fn settle(root: &Root, tables: &Tables, listing: &mut Listing) -> Option<()> {
-    let mut folders = RealFolders::default();
+fn settle(root: &Root, tables: &Tables, listing: &mut IndexedListing) -> Option<()> {
+    let mut folders = SymlinkGuard::default();
     listing.added.sort_unstable();
     listing.added.dedup();
     listing

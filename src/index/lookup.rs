@@ -2,28 +2,28 @@
 //!
 //! Gives the same corpus, history and warnings as `scan` and `history`, or nothing at all.
 
-use super::Survey;
-use super::listing::{self, Listing};
-use super::postings::{List, Reader};
-use super::stamp::{self, UNSURE};
-use super::store::{self, Opened, Place};
-use super::tables::{Content, Tables};
-use super::{Task, freshness, history_cache};
-use crate::core::search::corpus::{Corpus, Counts, Document, Kind, Posting};
+use super::IndexedSurvey;
+use super::listing::{self, IndexedListing};
+use super::postings::{PostingList, PostingReader};
+use super::stamp::{self, RACY};
+use super::store::{self, IndexFile, Opened};
+use super::tables::{FileContent, Tables};
+use super::{IndexScope, freshness, history_cache};
+use crate::core::search::corpus::{Corpus, Counts, Document, DocumentKind, Posting};
 use crate::core::search::query::{Identifier, Query};
 use crate::core::search::terms;
 use crate::project::git;
 use crate::project::root::Root;
-use crate::project::scan::{self, Found};
+use crate::project::scan::{self, ScanCounts};
 
 /// Surveys. `None`: not possible with this index; do without.
 pub(super) fn survey(
     mut index: Opened,
-    place: &Place,
+    place: &IndexFile,
     root: &Root,
     query: &Query,
-    task: &Task<'_>,
-) -> Option<Survey> {
+    task: &IndexScope<'_>,
+) -> Option<IndexedSurvey> {
     let known = index.tables.past.take();
     let tables = &index.tables;
     let known = known.filter(|_| {
@@ -32,13 +32,13 @@ pub(super) fn survey(
     let past = history_cache::start(root, known.as_ref(), task.extensions)?;
     let files = stamp::all(&root.path, &tables.paths);
     let listing = listing::listing(root, task.extensions, tables)?;
-    let Some(fields) = Fields::read(&index, query) else {
+    let Some(fields) = IndexFields::read(&index, query) else {
         // A byte is not what was written: who renews the index must not take it over.
         let _ = store::remove(&place.path);
         return None;
     };
 
-    let again = Again::of(tables, &files, &listing, &fields.suspects);
+    let again = Rescan::of(tables, &files, &listing, &fields.suspects);
     let found = scan::count(&root.path, &again.paths, query, task.max_file_bytes);
     let is_stale = listing.is_stale || past.is_stale() || again.is_stale;
     let mut warnings = listing.warnings.clone();
@@ -46,26 +46,26 @@ pub(super) fn survey(
     let corpus = assemble(tables, query, &again, found, &fields);
     let (history, cut) = past.finish(known, &corpus.documents, root);
     warnings.extend(cut);
-    Some(Survey { corpus, history, warnings, is_stale })
+    Some(IndexedSurvey { corpus, history, warnings, is_stale })
 }
 
 /// The postings of a query, by place in the tables.
-struct Fields {
-    body: Vec<List>,
-    identifiers: Vec<List>,
+struct IndexFields {
+    body: Vec<PostingList>,
+    identifiers: Vec<PostingList>,
     /// Files that may hold an identifier of the query spelled as one word.
-    suspects: List,
+    suspects: PostingList,
 }
 
-impl Fields {
-    fn read(index: &Opened, query: &Query) -> Option<Fields> {
+impl IndexFields {
+    fn read(index: &Opened, query: &Query) -> Option<IndexFields> {
         let [body, identifiers] = index.header.sections;
-        let body = Reader::new(&index.file, body)?;
-        let identifiers = Reader::new(&index.file, identifiers)?;
-        let terms = |reader: &Reader<'_>| -> Option<Vec<List>> {
+        let body = PostingReader::new(&index.file, body)?;
+        let identifiers = PostingReader::new(&index.file, identifiers)?;
+        let terms = |reader: &PostingReader<'_>| -> Option<Vec<PostingList>> {
             query.terms.iter().map(|term| reader.find(terms::hash(&term.stem))).collect()
         };
-        let mut suspects = List::new();
+        let mut suspects = PostingList::new();
         for identifier in query.identifiers.iter().filter(|identifier| !identifier.is_joined) {
             if let Some(stem) = terms::only_word(&identifier.name) {
                 suspects.extend(body.find(terms::hash(&stem))?);
@@ -73,28 +73,33 @@ impl Fields {
         }
         let find = |identifier: &Identifier| identifiers.find(terms::hash(&identifier.name));
         let whole: Option<_> = query.identifiers.iter().map(find).collect();
-        Some(Fields { body: terms(&body)?, identifiers: whole?, suspects })
+        Some(IndexFields { body: terms(&body)?, identifiers: whole?, suspects })
     }
 }
 
 /// The files to read, in order of path, and what the others are.
-struct Again<'a> {
+struct Rescan<'a> {
     paths: Vec<&'a [u8]>,
     /// Per file of the tables: is what they say about it true now?
     holds: Vec<bool>,
     is_stale: bool,
 }
 
-impl<'a> Again<'a> {
-    fn of(tables: &'a Tables, stamps: &[u64], listing: &'a Listing, suspects: &List) -> Again<'a> {
+impl<'a> Rescan<'a> {
+    fn of(
+        tables: &'a Tables,
+        stamps: &[u64],
+        listing: &'a IndexedListing,
+        suspects: &PostingList,
+    ) -> Rescan<'a> {
         let is_same = |k: usize| {
             let stamp = tables.files[k].stamp;
-            stamp != UNSURE && stamp == stamps[k]
+            stamp != RACY && stamp == stamps[k]
         };
         let all = 0..tables.files.len();
         let is_stale = !listing.added.is_empty()
             || !all.clone().filter(|&k| listing.is_listed[k]).all(is_same);
-        let is_known = |k: usize| is_same(k) && tables.files[k].content != Content::Unknown;
+        let is_known = |k: usize| is_same(k) && tables.files[k].content != FileContent::Unknown;
         let mut holds: Vec<bool> = all.map(is_known).collect();
         for &(file, _) in suspects {
             if let Some(holds) = holds.get_mut(file as usize) {
@@ -108,15 +113,20 @@ impl<'a> Again<'a> {
         for (holds, is_listed) in holds.iter_mut().zip(&listing.is_listed) {
             *holds &= is_listed;
         }
-        Again { paths, holds, is_stale }
+        Rescan { paths, holds, is_stale }
     }
 
     /// Those of `scan`, about files read now and files that are known.
-    fn warnings(&self, tables: &Tables, found: &Found, limit: u64) -> Vec<crate::project::Warning> {
+    fn warnings(
+        &self,
+        tables: &Tables,
+        found: &ScanCounts,
+        limit: u64,
+    ) -> Vec<crate::project::Warning> {
         let path = |&k: &usize| self.paths[k];
         let mut too_large: Vec<&[u8]> = found.too_large.iter().map(path).collect();
         let known = (0..self.holds.len())
-            .filter(|&k| self.holds[k] && tables.files[k].content == Content::TooLarge);
+            .filter(|&k| self.holds[k] && tables.files[k].content == FileContent::TooLarge);
         too_large.extend(known.map(|k| tables.paths.get(k)));
         too_large.sort_unstable();
         scan::warnings(too_large, found.unreadable.iter().map(path).collect(), limit)
@@ -130,17 +140,17 @@ const NONE: u32 = u32::MAX;
 fn assemble(
     tables: &Tables,
     query: &Query,
-    again: &Again<'_>,
-    found: Found,
-    fields: &Fields,
+    again: &Rescan<'_>,
+    found: ScanCounts,
+    fields: &IndexFields,
 ) -> Corpus {
     let mut corpus = Corpus::new(query);
     let mut places = vec![NONE; tables.paths.len()];
-    let is_document = |(_, counts): &(usize, Counts)| counts.kind != Kind::Binary;
+    let is_document = |(_, counts): &(usize, Counts)| counts.kind != DocumentKind::Binary;
     let mut fresh = found.counts.into_iter().filter(is_document).peekable();
     for (k, file) in tables.files.iter().enumerate() {
-        let Content::Text(kind) = file.content else { continue };
-        if again.holds[k] && kind != Kind::Binary {
+        let FileContent::Text(kind) = file.content else { continue };
+        if again.holds[k] && kind != DocumentKind::Binary {
             let path = tables.paths.get(k);
             while let Some((at, counts)) = fresh.next_if(|(at, _)| again.paths[*at] < path) {
                 corpus.push(again.paths[at].to_vec(), &counts);
@@ -162,7 +172,7 @@ fn assemble(
 }
 
 /// Adds looked-up postings to those of files read now.
-fn merge(list: &List, places: &[u32], own: &mut Vec<Posting>) {
+fn merge(list: &PostingList, places: &[u32], own: &mut Vec<Posting>) {
     let is_read = !own.is_empty();
     own.reserve(list.len());
     for &(file, count) in list {

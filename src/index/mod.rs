@@ -30,12 +30,12 @@ use crate::project::Warning;
 use crate::project::files::Extensions;
 use crate::project::root::Root;
 
-pub use self::build::Report;
+pub use self::build::BuildReport;
 pub use self::stamp::FINE_DOUBT;
 
 /// What an index is for, beside the project.
 #[derive(Debug, Clone, Copy)]
-pub struct Task<'a> {
+pub struct IndexScope<'a> {
     /// Which files count as source.
     pub extensions: &'a Extensions,
     /// Largest file to rank.
@@ -44,7 +44,7 @@ pub struct Task<'a> {
 
 /// How an index served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Use {
+pub enum IndexState {
     /// Switched off, or there is nowhere to keep one.
     #[default]
     Off,
@@ -58,7 +58,7 @@ pub enum Use {
 
 /// What is known of a project for one query; as without an index.
 #[derive(Debug)]
-pub struct Survey {
+pub struct IndexedSurvey {
     /// What the documents hold of the query.
     pub corpus: Corpus,
     /// The project's past.
@@ -71,7 +71,7 @@ pub struct Survey {
 
 /// Why there is no index.
 #[derive(Debug)]
-pub enum Error {
+pub enum IndexError {
     /// Another process is making it.
     Busy,
     /// The project is stored in a way that cannot be watched, or has too many files.
@@ -80,32 +80,32 @@ pub enum Error {
     Io(io::Error),
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for IndexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Busy => f.write_str("another process is making the index; try again later"),
-            Error::Unsuitable => f.write_str(
+            IndexError::Busy => f.write_str("another process is making the index; try again later"),
+            IndexError::Unsuitable => f.write_str(
                 "this project cannot be indexed: git keeps it in an unusual way or it has too many files",
             ),
-            Error::Io(error) => write!(f, "cannot write the index: {error}; check CONTEXT_PACKER_CACHE"),
+            IndexError::Io(error) => write!(f, "cannot write the index: {error}; check CONTEXT_PACKER_CACHE"),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for IndexError {}
 
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Error {
+impl From<io::Error> for IndexError {
+    fn from(error: io::Error) -> IndexError {
         match error.kind() {
-            io::ErrorKind::WouldBlock => Error::Busy,
-            _ => Error::Io(error),
+            io::ErrorKind::WouldBlock => IndexError::Busy,
+            _ => IndexError::Io(error),
         }
     }
 }
 
-impl From<io::ErrorKind> for Error {
-    fn from(kind: io::ErrorKind) -> Error {
-        Error::from(io::Error::from(kind))
+impl From<io::ErrorKind> for IndexError {
+    fn from(kind: io::ErrorKind) -> IndexError {
+        IndexError::from(io::Error::from(kind))
     }
 }
 
@@ -117,7 +117,12 @@ pub fn folder(cache: &Path) -> PathBuf {
 
 /// Surveys a project with its index. `None`: there is none that could be used.
 #[must_use]
-pub fn survey(folder: &Path, root: &Root, query: &Query, task: &Task<'_>) -> Option<Survey> {
+pub fn survey(
+    folder: &Path,
+    root: &Root,
+    query: &Query,
+    task: &IndexScope<'_>,
+) -> Option<IndexedSurvey> {
     let place = store::place(folder, root, task);
     lookup::survey(store::open(&place)?, &place, root, query, task)
 }
@@ -126,7 +131,7 @@ pub fn survey(folder: &Path, root: &Root, query: &Query, task: &Task<'_>) -> Opt
 ///
 /// # Errors
 /// Another process is at it, the project cannot have one, the file system says no.
-pub fn build(folder: &Path, root: &Root, task: &Task<'_>) -> Result<Report, Error> {
+pub fn build(folder: &Path, root: &Root, task: &IndexScope<'_>) -> Result<BuildReport, IndexError> {
     let place = store::place(folder, root, task);
     let lock = store::lock(&place)?;
     let report = build::build(root, task, &place, &lock)?;
@@ -139,8 +144,8 @@ const MIN_DOCUMENTS: usize = 50;
 
 /// Is an index worth renewing after it served so?
 #[must_use]
-pub fn is_due(index: Use, n_documents: usize) -> bool {
-    matches!(index, Use::Missing | Use::Stale) && n_documents >= MIN_DOCUMENTS
+pub fn is_due(index: IndexState, n_documents: usize) -> bool {
+    matches!(index, IndexState::Missing | IndexState::Stale) && n_documents >= MIN_DOCUMENTS
 }
 
 /// Starts [`build()`] in a process of its own that outlives this one, and does not wait for it.
@@ -163,12 +168,12 @@ pub struct Status {
     /// Where it is, or would be.
     pub path: PathBuf,
     /// `None`: there is none, or none that can be used.
-    pub found: Option<Found>,
+    pub found: Option<FoundIndex>,
 }
 
 /// An index that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundIndex {
     /// Its size.
     pub bytes: u64,
     /// When it was made, seconds since 1970.
@@ -181,15 +186,15 @@ pub struct Found {
 
 /// Has this project an index, usable or not? One look at the file system.
 #[must_use]
-pub fn exists(folder: &Path, root: &Root, task: &Task<'_>) -> bool {
+pub fn exists(folder: &Path, root: &Root, task: &IndexScope<'_>) -> bool {
     store::place(folder, root, task).path.exists()
 }
 
 /// Looks at the index of a project, without comparing it with the project.
 #[must_use]
-pub fn status(folder: &Path, root: &Root, task: &Task<'_>) -> Status {
+pub fn status(folder: &Path, root: &Root, task: &IndexScope<'_>) -> Status {
     let place = store::place(folder, root, task);
-    let found = store::open(&place).map(|index| Found {
+    let found = store::open(&place).map(|index| FoundIndex {
         bytes: index.bytes,
         seconds: index.tables.seconds,
         n_files: index.tables.files.len(),
@@ -202,6 +207,6 @@ pub fn status(folder: &Path, root: &Root, task: &Task<'_>) -> Status {
 ///
 /// # Errors
 /// Those of the file system.
-pub fn clear(folder: &Path, root: &Root, task: &Task<'_>) -> io::Result<bool> {
+pub fn clear(folder: &Path, root: &Root, task: &IndexScope<'_>) -> io::Result<bool> {
     store::remove(&store::place(folder, root, task).path)
 }

@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use super::postings::{self, Corrupt, List, Reader, Terms, Writer, Written};
+use super::postings::{self, Corrupt, PostingList, PostingReader, Terms, Writer, Written};
 use crate::core::search::terms::MAX_TEXT_BYTES;
 use crate::project::files::MAX_FILES;
 
 /// A term's hash less the bits of its part, the file, and how often it occurs there: one number, to be sorted as it is.
-type Posting = u64;
+type HashedPosting = u64;
 
 /// 256 parts: of Linux (25 million postings in two fields) one has 50,000, or 400 kB.
 const PART_BITS: u32 = 8;
@@ -19,7 +19,8 @@ const N_PARTS: usize = 1 << PART_BITS;
 const FILE_BITS: u32 = 19;
 const COUNT_BITS: u32 = 5;
 const _: () = assert!(MAX_FILES <= 1 << FILE_BITS);
-const _: () = assert!(postings::HASH_BITS - PART_BITS + FILE_BITS + COUNT_BITS == Posting::BITS);
+const _: () =
+    assert!(postings::HASH_BITS - PART_BITS + FILE_BITS + COUNT_BITS == HashedPosting::BITS);
 
 /// Where the bits of the hash start.
 const TERM_SHIFT: u32 = FILE_BITS + COUNT_BITS;
@@ -29,40 +30,40 @@ const MAX_COUNT: u32 = (1 << COUNT_BITS) - 1;
 
 /// Postings of one part, in pieces: what is there is not copied when there is more.
 #[derive(Default, Clone)]
-struct Part {
-    full: Vec<Vec<Posting>>,
-    last: Vec<Posting>,
+struct HashPart {
+    full: Vec<Vec<HashedPosting>>,
+    last: Vec<HashedPosting>,
 }
 
 /// Postings of a piece: 32 kB. Smaller ones make the allocator ask the system for each.
 const PIECE: usize = 4_096;
 
-impl Part {
+impl HashPart {
     #[inline]
-    fn push(&mut self, posting: Posting) {
+    fn push(&mut self, posting: HashedPosting) {
         if self.last.len() == PIECE {
             self.full.push(std::mem::replace(&mut self.last, Vec::with_capacity(PIECE)));
         }
         self.last.push(posting);
     }
 
-    fn pieces(&self) -> impl Iterator<Item = &Vec<Posting>> {
+    fn pieces(&self) -> impl Iterator<Item = &Vec<HashedPosting>> {
         self.full.iter().chain([&self.last])
     }
 }
 
 /// Gathers the postings of one field in one thread.
-pub(super) struct Gathering {
-    parts: Vec<Part>,
+pub(super) struct PostingBuffer {
+    parts: Vec<HashPart>,
 }
 
-impl Default for Gathering {
-    fn default() -> Gathering {
-        Gathering { parts: vec![Part::default(); N_PARTS] }
+impl Default for PostingBuffer {
+    fn default() -> PostingBuffer {
+        PostingBuffer { parts: vec![HashPart::default(); N_PARTS] }
     }
 }
 
-impl Gathering {
+impl PostingBuffer {
     /// Takes the hash of a term of a file and how often it occurs, or a part of that.
     #[inline]
     pub(super) fn add(&mut self, hash: u64, file: u32, count: u32) {
@@ -76,19 +77,19 @@ impl Gathering {
 
     /// Bytes of the postings of a unit.
     pub(super) fn bytes(&self, unit: Unit) -> usize {
-        let pieces = self.parts[unit.parts()].iter().flat_map(Part::pieces);
+        let pieces = self.parts[unit.parts()].iter().flat_map(HashPart::pieces);
         pieces.map(|piece| size_of_val(piece.as_slice())).sum()
     }
 }
 
 /// What a posting has of a hash.
 #[inline]
-fn hash_bits(hash: u64) -> Posting {
+fn hash_bits(hash: u64) -> HashedPosting {
     hash << PART_BITS >> TERM_SHIFT << TERM_SHIFT
 }
 
 /// The hash of the term of a posting of a part.
-fn hash(part: usize, posting: Posting) -> u64 {
+fn hash(part: usize, posting: HashedPosting) -> u64 {
     (part as u64) << (u64::BITS - PART_BITS) | posting >> TERM_SHIFT << TERM_SHIFT >> PART_BITS
 }
 
@@ -97,7 +98,7 @@ fn hash(part: usize, posting: Posting) -> u64 {
 const ENOUGH: u64 = 64;
 
 /// About how many different terms there are. Hashes are spread evenly: a few parts stand for all, where they are not empty.
-pub(super) fn n_terms(gathered: &[Gathering]) -> u64 {
+pub(super) fn n_terms(gathered: &[PostingBuffer]) -> u64 {
     let mut terms = 0;
     for (part, n_parts) in (0..N_PARTS).zip(1..) {
         terms += n_terms_of(gathered, part);
@@ -108,7 +109,7 @@ pub(super) fn n_terms(gathered: &[Gathering]) -> u64 {
     terms
 }
 
-fn n_terms_of(gathered: &[Gathering], part: usize) -> u64 {
+fn n_terms_of(gathered: &[PostingBuffer], part: usize) -> u64 {
     let postings = gathered.iter().flat_map(|own| own.parts[part].pieces()).flatten();
     let mut terms: Vec<u64> = postings.map(|posting| posting >> TERM_SHIFT).collect();
     terms.sort_unstable();
@@ -150,14 +151,14 @@ impl Unit {
 
 /// The section of the index that is being renewed.
 pub(super) struct Old<'o> {
-    pub(super) reader: Reader<'o>,
+    pub(super) reader: PostingReader<'o>,
     /// The new place of each file, `None` for those that are left out.
     pub(super) places: &'o [Option<u32>],
 }
 
 impl Old<'_> {
-    fn gather(&self, unit: Unit) -> Result<Gathering, Corrupt> {
-        let (mut gathered, mut list) = (Gathering::default(), List::new());
+    fn gather(&self, unit: Unit) -> Result<PostingBuffer, Corrupt> {
+        let (mut gathered, mut list) = (PostingBuffer::default(), PostingList::new());
         let mut terms = Terms::new(&self.reader, unit.buckets());
         while let Some(key) = terms.next(&mut list)? {
             let hash = postings::hash_of(key, unit.bits);
@@ -176,7 +177,7 @@ impl Old<'_> {
 
 /// The buckets of a unit, of what was gathered and what there was.
 pub(super) fn buckets(
-    gathered: &[Gathering],
+    gathered: &[PostingBuffer],
     old: Option<&Old<'_>>,
     unit: Unit,
 ) -> Result<Written, Corrupt> {
@@ -186,7 +187,7 @@ pub(super) fn buckets(
     let told_apart = postings::hash_of(postings::key(u64::MAX, unit.bits), unit.bits);
     let cut = hash_bits(told_apart) | ((1 << TERM_SHIFT) - 1);
     let mut writer = Writer::new(unit.buckets());
-    let (mut sorted, mut list) = (Vec::new(), List::new());
+    let (mut sorted, mut list) = (Vec::new(), PostingList::new());
     for part in unit.parts() {
         let pieces = || gathered().flat_map(|own| own.parts[part].pieces()).flatten();
         sort(|| pieces().map(|posting| posting & cut), &mut sorted);
@@ -200,7 +201,7 @@ pub(super) fn buckets(
 }
 
 /// Appends a posting, or adds it to the last one when that is of the same file.
-fn add_up(list: &mut List, posting: Posting) {
+fn add_up(list: &mut PostingList, posting: HashedPosting) {
     let file = (posting >> COUNT_BITS) as u32 & ((1 << FILE_BITS) - 1);
     let count = posting as u32 & MAX_COUNT;
     match list.last_mut() {
@@ -212,8 +213,11 @@ fn add_up(list: &mut List, posting: Posting) {
 /// A pass of counting sort by so many bits leaves slices of 200 postings of a large project's part.
 const PASS_BITS: u32 = 8;
 
-fn sort<I: Iterator<Item = Posting>>(postings: impl Fn() -> I, sorted: &mut Vec<Posting>) {
-    let slice = |posting: Posting| (posting >> (Posting::BITS - PASS_BITS)) as usize;
+fn sort<I: Iterator<Item = HashedPosting>>(
+    postings: impl Fn() -> I,
+    sorted: &mut Vec<HashedPosting>,
+) {
+    let slice = |posting: HashedPosting| (posting >> (HashedPosting::BITS - PASS_BITS)) as usize;
     let mut ends = [0; 1 << PASS_BITS];
     postings().for_each(|posting| ends[slice(posting)] += 1);
     let mut end = 0;
@@ -243,10 +247,14 @@ mod tests {
     use super::*;
     use crate::index::format::Section;
 
-    type Found = BTreeMap<(u64, u32), u32>;
+    type OldPostings = BTreeMap<(u64, u32), u32>;
 
     /// A section as it stands in a file, and how many terms it has.
-    fn written(gathered: &[Gathering], old: Option<&Old<'_>>, bits: u64) -> (File, Section, u64) {
+    fn written(
+        gathered: &[PostingBuffer],
+        old: Option<&Old<'_>>,
+        bits: u64,
+    ) -> (File, Section, u64) {
         let units = Unit::all(bits).map(|unit| buckets(gathered, old, unit).unwrap());
         let buckets: Vec<Written> = units.collect();
         let mut bytes: Vec<u8> =
@@ -260,15 +268,15 @@ mod tests {
         (file, section, buckets.iter().map(|written| written.n_terms).sum())
     }
 
-    fn read((file, section, _): &(File, Section, u64)) -> Reader<'_> {
-        Reader::new(file, *section).unwrap()
+    fn read((file, section, _): &(File, Section, u64)) -> PostingReader<'_> {
+        PostingReader::new(file, *section).unwrap()
     }
 
     /// Every posting, by look-ups of its term.
-    fn look_up(reader: &Reader<'_>, expected: &Found) -> Found {
+    fn look_up(reader: &PostingReader<'_>, expected: &OldPostings) -> OldPostings {
         let hashes = expected.keys().map(|&(hash, _)| hash);
         let lists = hashes.map(|hash| (hash, reader.find(hash).unwrap()));
-        let postings = |(hash, list): (u64, List)| {
+        let postings = |(hash, list): (u64, PostingList)| {
             list.into_iter().map(move |(file, count)| ((hash, file), count))
         };
         lists.flat_map(postings).collect()
@@ -296,8 +304,8 @@ mod tests {
             bits in prop::sample::select(vec![0, 1, 3, 4, 7, 9, 17]),
             shift in 0..3usize,
         ) {
-            let mut was = Found::new();
-            let mut halves = [Gathering::default(), Gathering::default()];
+            let mut was = OldPostings::new();
+            let mut halves = [PostingBuffer::default(), PostingBuffer::default()];
             for (at, &(hash, file, count)) in first.iter().enumerate() {
                 halves[at % 2].add(hash, file + MAX_FILES as u32 - 9, count);
                 *was.entry((hash, file + MAX_FILES as u32 - 9)).or_default() += count;
@@ -310,13 +318,13 @@ mod tests {
             for file in shift..9 {
                 places[MAX_FILES - 9 + file] = Some((file - shift) as u32);
             }
-            let mut is = Found::new();
+            let mut is = OldPostings::new();
             for (&(hash, file), &count) in &was {
                 if let Some(place) = places[file as usize] {
                     is.insert((hash, place), count);
                 }
             }
-            let mut fresh = Gathering::default();
+            let mut fresh = PostingBuffer::default();
             for &(hash, file, count) in &second {
                 fresh.add(hash, 9 + file, count);
                 *is.entry((hash, 9 + file)).or_default() += count;

@@ -33,7 +33,7 @@ const REMAINDER_BITS: u64 = 32;
 const MAX_BITS: u64 = 24;
 
 /// `(file, occurrences)`, sorted by file.
-pub(super) type List = Vec<(u32, u32)>;
+pub(super) type PostingList = Vec<(u32, u32)>;
 
 /// The directory size for about so many terms.
 pub(super) fn bits_for(n_terms: u64) -> u64 {
@@ -65,7 +65,7 @@ pub(super) fn put_list(out: &mut Vec<u8>, list: &[(u32, u32)]) {
 }
 
 /// Appends the postings of a list to `list`.
-pub(super) fn read_list(bytes: &[u8], list: &mut List) -> Option<()> {
+pub(super) fn read_list(bytes: &[u8], list: &mut PostingList) -> Option<()> {
     let mut bytes = Bytes(bytes);
     let mut file = 0u32;
     while !bytes.0.is_empty() {
@@ -157,7 +157,7 @@ fn checksum(bucket: u64, bytes: &[u8]) -> u32 {
 }
 
 /// Reads a section. Everything is `None` when a byte is not what was written.
-pub(super) struct Reader<'f> {
+pub(super) struct PostingReader<'f> {
     file: &'f File,
     section: Section,
 }
@@ -170,10 +170,10 @@ struct Bucket {
     lengths: usize,
 }
 
-impl<'f> Reader<'f> {
-    pub(super) fn new(file: &'f File, section: Section) -> Option<Reader<'f>> {
+impl<'f> PostingReader<'f> {
+    pub(super) fn new(file: &'f File, section: Section) -> Option<PostingReader<'f>> {
         (section.bits <= MAX_BITS && section.start <= section.directory)
-            .then_some(Reader { file, section })
+            .then_some(PostingReader { file, section })
     }
 
     /// Bytes of all buckets.
@@ -182,10 +182,10 @@ impl<'f> Reader<'f> {
     }
 
     /// The postings of a term; empty when it has none.
-    pub(super) fn find(&self, hash: u64) -> Option<List> {
+    pub(super) fn find(&self, hash: u64) -> Option<PostingList> {
         let key = key(hash, self.section.bits);
         let bucket = self.bucket(key >> REMAINDER_BITS)?;
-        let mut list = List::new();
+        let mut list = PostingList::new();
         if let Some(at) = bucket.place(key as u32) {
             read_list(bucket.lists()?.get(at)?, &mut list)?;
         }
@@ -235,7 +235,7 @@ impl Bucket {
 
 /// All terms of some buckets in order.
 pub(super) struct Terms<'r> {
-    reader: &'r Reader<'r>,
+    reader: &'r PostingReader<'r>,
     next_buckets: Range<u64>,
     bucket: Option<Bucket>,
     at: usize,
@@ -244,13 +244,13 @@ pub(super) struct Terms<'r> {
 }
 
 impl<'r> Terms<'r> {
-    pub(super) fn new(reader: &'r Reader<'r>, buckets: Range<u64>) -> Terms<'r> {
+    pub(super) fn new(reader: &'r PostingReader<'r>, buckets: Range<u64>) -> Terms<'r> {
         let (next_buckets, bucket) = (buckets, None);
         Terms { reader, next_buckets, bucket, at: 0, list_start: 0, length_at: 0 }
     }
 
     /// The next term's key and postings (into `list`, emptied first); `Ok(None)` at the end, `Err` for a bad byte.
-    pub(super) fn next(&mut self, list: &mut List) -> Result<Option<u64>, Corrupt> {
+    pub(super) fn next(&mut self, list: &mut PostingList) -> Result<Option<u64>, Corrupt> {
         list.clear();
         loop {
             if let Some(bucket) = self.bucket.as_ref().filter(|b| self.at < b.n_terms) {

@@ -1,7 +1,7 @@
 //! Is a file what it was? One number for all that `lstat` says about it, and the doubt that follows a recent write.
 //!
 //! A write within the same tick of the clock as our look leaves the stamp as it was, so what changed just before we
-//! looked is [`UNSURE`], as git has it for its own index: such a file is read again.
+//! looked is [`RACY`], as git has it for its own index: such a file is read again.
 
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,10 +10,10 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::format::{Paths, hash};
-use crate::project::files::near;
+use crate::project::files::relative_root;
 
 /// Equal to no stamp: look again.
-pub(super) const UNSURE: u64 = 0;
+pub(super) const RACY: u64 = 0;
 
 /// There is nothing at this path.
 pub(super) const ABSENT: u64 = 1;
@@ -44,7 +44,7 @@ impl Moment {
     }
 
     /// Has the clock gone on since as clocks do? If it was set back, later changes may look older than the moment.
-    pub(super) fn is_true(self) -> bool {
+    pub(super) fn clock_not_set_back(self) -> bool {
         let (by_clock, really) =
             (nanoseconds() - self.time, self.steady.elapsed().as_nanos() as i128);
         by_clock + FINE_DOUBT.as_nanos() as i128 > really
@@ -55,8 +55,8 @@ fn nanoseconds() -> i128 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as i128)
 }
 
-/// What `lstat` says, for comparison. Never [`UNSURE`] or [`ABSENT`].
-pub(super) fn seen(metadata: &Metadata) -> u64 {
+/// What `lstat` says, for comparison. Never [`RACY`] or [`ABSENT`].
+pub(super) fn fingerprint(metadata: &Metadata) -> u64 {
     let m = metadata;
     let numbers = [
         m.size(),
@@ -74,32 +74,32 @@ pub(super) fn seen(metadata: &Metadata) -> u64 {
     hash(0, &bytes).max(2)
 }
 
-/// [`seen`] for keeping: [`UNSURE`] when the last change is too close to the moment, or after it.
-pub(super) fn kept(metadata: &Metadata, moment: Moment) -> u64 {
+/// [`fingerprint`] for keeping: [`RACY`] when the last change is too close to the moment, or after it.
+pub(super) fn settled_fingerprint(metadata: &Metadata, moment: Moment) -> u64 {
     let time = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
     let m = metadata;
     let last = time(m.mtime(), m.mtime_nsec()).max(time(m.ctime(), m.ctime_nsec()));
     let is_coarse = m.mtime_nsec() == 0 || m.ctime_nsec() == 0;
     let doubt = if is_coarse { COARSE_DOUBT } else { FINE_DOUBT };
-    if last + doubt.as_nanos() as i128 > moment.time { UNSURE } else { seen(m) }
+    if last + doubt.as_nanos() as i128 > moment.time { RACY } else { fingerprint(m) }
 }
 
-/// [`seen`] at a path; [`ABSENT`] when nothing can be seen there.
-pub(super) fn at(path: &Path) -> u64 {
-    fs::symlink_metadata(path).map_or(ABSENT, |m| seen(&m))
+/// [`fingerprint`] at a path; [`ABSENT`] when nothing can be seen there.
+pub(super) fn fingerprint_at(path: &Path) -> u64 {
+    fs::symlink_metadata(path).map_or(ABSENT, |m| fingerprint(&m))
 }
 
-/// [`kept`] at a path.
-pub(super) fn keep(path: &Path, moment: Moment) -> u64 {
-    fs::symlink_metadata(path).map_or(ABSENT, |m| kept(&m, moment))
+/// [`settled_fingerprint`] at a path.
+pub(super) fn settled_fingerprint_at(path: &Path, moment: Moment) -> u64 {
+    fs::symlink_metadata(path).map_or(ABSENT, |m| settled_fingerprint(&m, moment))
 }
 
 /// Files from which a second thread pays: 1.5 µs each, against 130 µs to start one.
 const THREADED_FROM: usize = 1_000;
 
-/// [`at`] for every path of a list. One `lstat` each, by all processors when there are many.
+/// [`fingerprint_at`] for every path of a list. One `lstat` each, by all processors when there are many.
 pub(super) fn all(root: &Path, paths: &Paths) -> Vec<u64> {
-    let (mut stamps, root) = (vec![ABSENT; paths.len()], near(root));
+    let (mut stamps, root) = (vec![ABSENT; paths.len()], relative_root(root));
     let n_threads = match paths.len() {
         n if n < THREADED_FROM => 1,
         _ => crate::threads::processors(),
@@ -125,7 +125,7 @@ fn share_of(root: &Path, paths: &Paths, first: usize, stamps: &mut [u64]) {
     for (k, stamp) in stamps.iter_mut().enumerate() {
         full.truncate(stem);
         full.extend_from_slice(paths.get(first + k));
-        *stamp = at(Path::new(std::ffi::OsStr::from_bytes(&full)));
+        *stamp = fingerprint_at(Path::new(std::ffi::OsStr::from_bytes(&full)));
     }
 }
 
@@ -136,10 +136,10 @@ mod tests {
     #[test]
     fn a_moment_is_true_until_the_clock_is_set_back() {
         let moment = Moment::now();
-        assert!(moment.is_true());
+        assert!(moment.clock_not_set_back());
         let second = 1_000_000_000;
-        assert!(!Moment { time: moment.time + second, ..moment }.is_true());
+        assert!(!Moment { time: moment.time + second, ..moment }.clock_not_set_back());
         // Set forward, everything later looks later still.
-        assert!(Moment { time: moment.time - second, ..moment }.is_true());
+        assert!(Moment { time: moment.time - second, ..moment }.clock_not_set_back());
     }
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::Task;
+use super::IndexScope;
 use super::format::{HEADER_BYTES, Header, hash};
 use super::tables::Tables;
 use crate::cache::private;
@@ -36,7 +36,7 @@ const DRAFT_ENDING: &str = "new";
 
 /// The index of one project.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct IndexFile {
     pub(super) path: PathBuf,
     pub(super) key: u64,
 }
@@ -50,14 +50,14 @@ pub(super) struct Opened {
 }
 
 /// Where the index of a project is in a folder of indexes.
-pub(super) fn place(folder: &Path, root: &Root, task: &Task<'_>) -> Place {
+pub(super) fn place(folder: &Path, root: &Root, task: &IndexScope<'_>) -> IndexFile {
     let mut key = hash(RULES_VERSION, env!("CARGO_PKG_VERSION").as_bytes());
     key = hash(key, root.path.as_os_str().as_bytes());
     let top = root.git_top.as_ref().map(|top| top.as_os_str().as_bytes());
     key = hash(key, top.unwrap_or_default());
     key = hash(key, task.extensions.key().as_bytes());
     key = hash(key, &task.max_file_bytes.to_le_bytes());
-    Place { path: folder.join(format!("{key:016x}.{ENDING}")), key }
+    IndexFile { path: folder.join(format!("{key:016x}.{ENDING}")), key }
 }
 
 /// Raise this when the rules for words or for kinds of files change between two releases: an index
@@ -65,7 +65,7 @@ pub(super) fn place(folder: &Path, root: &Root, task: &Task<'_>) -> Place {
 const RULES_VERSION: u64 = 2;
 
 /// Opens an index and notes that it was used.
-pub(super) fn open(place: &Place) -> Option<Opened> {
+pub(super) fn open(place: &IndexFile) -> Option<Opened> {
     let opened = read(&place.path)?;
     if opened.header.key != place.key {
         return None;
@@ -103,7 +103,7 @@ pub(super) struct Lock {
 
 /// # Errors
 /// Those of the file system; `WouldBlock` when another process is at it.
-pub(super) fn lock(place: &Place) -> io::Result<Lock> {
+pub(super) fn lock(place: &IndexFile) -> io::Result<Lock> {
     private::create_folder(place.path.parent().unwrap_or(Path::new(".")))?;
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(false).mode(0o600);
@@ -124,7 +124,7 @@ pub(super) struct Draft {
 ///
 /// # Errors
 /// Those of the file system.
-pub(super) fn draft(place: &Place, _: &Lock) -> io::Result<(Draft, BufWriter<File>)> {
+pub(super) fn draft(place: &IndexFile, _: &Lock) -> io::Result<(Draft, BufWriter<File>)> {
     let folder = place.path.parent().unwrap_or(Path::new("."));
     let name = place.path.file_stem().unwrap_or_default();
     for path in fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
@@ -142,7 +142,7 @@ pub(super) fn draft(place: &Place, _: &Lock) -> io::Result<(Draft, BufWriter<Fil
 impl Draft {
     /// # Errors
     /// Those of the file system; the draft is removed.
-    pub(super) fn finish(self, place: &Place) -> io::Result<()> {
+    pub(super) fn finish(self, place: &IndexFile) -> io::Result<()> {
         fs::rename(&self.path, &place.path)
     }
 }

@@ -3,8 +3,8 @@
 //! Plain data to bytes and back; `None` for bytes that are not ours.
 
 use super::format::{Bytes, N_FIELDS, Paths, put_bytes, put_number, put_u64};
-use super::stamp::UNSURE;
-use crate::core::search::corpus::Kind;
+use super::stamp::RACY;
+use crate::core::search::corpus::DocumentKind;
 
 /// Everything but the postings.
 #[derive(Debug, Default, PartialEq)]
@@ -19,8 +19,8 @@ pub(super) struct Tables {
     pub(super) paths: Paths,
     /// Beside `paths`.
     pub(super) files: Vec<File>,
-    pub(super) watch: Watch,
-    pub(super) past: Option<Past>,
+    pub(super) watch: ListingFingerprint,
+    pub(super) past: Option<CachedHistory>,
 }
 
 /// One listed file.
@@ -29,16 +29,16 @@ pub(super) struct File {
     pub(super) stamp: u64,
     /// In sub-words.
     pub(super) length: u32,
-    pub(super) content: Content,
+    pub(super) content: FileContent,
     /// In git's index.
     pub(super) is_tracked: bool,
 }
 
 /// What a file was found to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum FileContent {
     /// A document or a binary.
-    Text(Kind),
+    Text(DocumentKind),
     /// Over the size limit.
     TooLarge,
     /// No file, or unreadable: look again.
@@ -54,7 +54,7 @@ pub(super) struct Stamped {
 
 /// What must be as it was for the list of files to be as it was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Watch {
+pub(super) struct ListingFingerprint {
     /// False: the list is made anew every time.
     pub(super) is_kept: bool,
     /// Git's variables.
@@ -71,7 +71,7 @@ pub(super) struct Watch {
 
 /// The newest commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Past {
+pub(super) struct CachedHistory {
     /// Where they start: a commit id in hexadecimal.
     pub(super) head: Vec<u8>,
     /// Of what else they depend on: where the clone is cut, replaced commits.
@@ -80,14 +80,14 @@ pub(super) struct Past {
     pub(super) paths: Paths,
     /// Beside `commits`, one after the other: each is as long as `head`.
     pub(super) ids: Vec<u8>,
-    pub(super) commits: Vec<PastCommit>,
+    pub(super) commits: Vec<CachedCommit>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct PastCommit {
+pub(super) struct CachedCommit {
     pub(super) subject: Vec<u8>,
     pub(super) n_files: u64,
-    /// Into [`Past::paths`], in git's order.
+    /// Into [`CachedHistory::paths`], in git's order.
     pub(super) paths: Vec<u32>,
 }
 
@@ -114,16 +114,16 @@ const TRACKED: u8 = 0x80;
 impl File {
     /// One that nobody has looked at.
     pub(super) const UNKNOWN: File =
-        File { stamp: UNSURE, length: 0, content: Content::Unknown, is_tracked: false };
+        File { stamp: RACY, length: 0, content: FileContent::Unknown, is_tracked: false };
 
     fn put(self, out: &mut Vec<u8>) {
         let content = match self.content {
-            Content::Text(Kind::Source) => 0,
-            Content::Text(Kind::Generated) => 1,
-            Content::Text(Kind::Minified) => 2,
-            Content::Text(Kind::Binary) => 3,
-            Content::TooLarge => 4,
-            Content::Unknown => 5,
+            FileContent::Text(DocumentKind::Source) => 0,
+            FileContent::Text(DocumentKind::Generated) => 1,
+            FileContent::Text(DocumentKind::Minified) => 2,
+            FileContent::Text(DocumentKind::Binary) => 3,
+            FileContent::TooLarge => 4,
+            FileContent::Unknown => 5,
         };
         out.push(content | if self.is_tracked { TRACKED } else { 0 });
         put_number(out, u64::from(self.length));
@@ -133,12 +133,12 @@ impl File {
     fn read(bytes: &mut Bytes<'_>) -> Option<File> {
         let flags = bytes.u8()?;
         let content = match flags & !TRACKED {
-            0 => Content::Text(Kind::Source),
-            1 => Content::Text(Kind::Generated),
-            2 => Content::Text(Kind::Minified),
-            3 => Content::Text(Kind::Binary),
-            4 => Content::TooLarge,
-            5 => Content::Unknown,
+            0 => FileContent::Text(DocumentKind::Source),
+            1 => FileContent::Text(DocumentKind::Generated),
+            2 => FileContent::Text(DocumentKind::Minified),
+            3 => FileContent::Text(DocumentKind::Binary),
+            4 => FileContent::TooLarge,
+            5 => FileContent::Unknown,
             _ => return None,
         };
         let length = u32::try_from(bytes.number()?).ok()?;
@@ -175,7 +175,7 @@ impl Tables {
         let n_terms = [bytes.number()?, bytes.number()?];
         let paths = Paths::read(&mut bytes)?;
         let files = bytes.list(paths.len(), File::read)?;
-        let watch = Watch {
+        let watch = ListingFingerprint {
             is_kept: bytes.u8()? == 1,
             environment: bytes.u64()?,
             git_index: bytes.u64()?,
@@ -183,13 +183,13 @@ impl Tables {
             ignores: Stamped::read(&mut bytes)?,
             folders: Stamped::read(&mut bytes)?,
         };
-        let past = if bytes.u8()? == 1 { Some(Past::read(&mut bytes)?) } else { None };
+        let past = if bytes.u8()? == 1 { Some(CachedHistory::read(&mut bytes)?) } else { None };
         bytes.0.is_empty().then_some(())?;
         Some(Tables { root, seconds, n_terms, paths, files, watch, past })
     }
 }
 
-impl Past {
+impl CachedHistory {
     fn put(&self, out: &mut Vec<u8>) {
         put_bytes(out, &self.head);
         put_u64(out, self.guard);
@@ -204,25 +204,25 @@ impl Past {
         }
     }
 
-    fn read(bytes: &mut Bytes<'_>) -> Option<Past> {
+    fn read(bytes: &mut Bytes<'_>) -> Option<CachedHistory> {
         let head = bytes.bytes()?.to_vec();
         let guard = bytes.u64()?;
         let paths = Paths::read(bytes)?;
         let ids = bytes.bytes()?.to_vec();
         let count = bytes.count()?;
-        let commits = bytes.list(count, |bytes| PastCommit::read(bytes, paths.len()))?;
+        let commits = bytes.list(count, |bytes| CachedCommit::read(bytes, paths.len()))?;
         (count.checked_mul(head.len())? == ids.len()).then_some(())?;
-        Some(Past { head, guard, paths, ids, commits })
+        Some(CachedHistory { head, guard, paths, ids, commits })
     }
 
     /// Ids and commits, newest first.
-    pub(super) fn with_ids(&self) -> impl Iterator<Item = (&[u8], &PastCommit)> {
+    pub(super) fn with_ids(&self) -> impl Iterator<Item = (&[u8], &CachedCommit)> {
         self.ids.chunks(self.head.len().max(1)).zip(&self.commits)
     }
 }
 
-impl PastCommit {
-    fn read(bytes: &mut Bytes<'_>, n_paths: usize) -> Option<PastCommit> {
+impl CachedCommit {
+    fn read(bytes: &mut Bytes<'_>, n_paths: usize) -> Option<CachedCommit> {
         let subject = bytes.bytes()?.to_vec();
         let n_files = bytes.number()?;
         let count = bytes.count()?;
@@ -230,7 +230,7 @@ impl PastCommit {
             let path = bytes.number()?;
             (path < n_paths as u64).then_some(path as u32)
         })?;
-        Some(PastCommit { subject, n_files, paths })
+        Some(CachedCommit { subject, n_files, paths })
     }
 }
 
@@ -241,14 +241,17 @@ mod tests {
     fn sample() -> Tables {
         let stamped = |path: &str| Stamped { paths: Paths::of([path.as_bytes()]), stamps: vec![9] };
         let file = |content, is_tracked| File { stamp: 3, length: 400, content, is_tracked };
-        let commit = PastCommit { subject: b"fix".to_vec(), n_files: 300, paths: vec![1, 0] };
+        let commit = CachedCommit { subject: b"fix".to_vec(), n_files: 300, paths: vec![1, 0] };
         Tables {
             root: b"/r".to_vec(),
             seconds: 1_700_000_000,
             n_terms: [1, 2],
             paths: Paths::of([&b"a.rs"[..], b"b.rs"]),
-            files: vec![file(Content::Text(Kind::Minified), true), file(Content::TooLarge, false)],
-            watch: Watch {
+            files: vec![
+                file(FileContent::Text(DocumentKind::Minified), true),
+                file(FileContent::TooLarge, false),
+            ],
+            watch: ListingFingerprint {
                 is_kept: true,
                 environment: 1,
                 git_index: 2,
@@ -256,7 +259,7 @@ mod tests {
                 ignores: stamped("/r/.gitignore"),
                 folders: stamped(""),
             },
-            past: Some(Past {
+            past: Some(CachedHistory {
                 head: b"00".to_vec(),
                 guard: 4,
                 paths: Paths::of([&b"a.rs"[..], b"old.rs"]),

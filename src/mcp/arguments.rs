@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: ParameterKind,
     pub(super) is_required: bool,
     pub(super) description: &'static str,
 }
 
 /// What a parameter takes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ParameterKind {
     Text,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -32,10 +32,10 @@ pub(super) enum Kind {
 
 /// The arguments of one call: every parameter that was given or has a default, in the order of the table.
 #[derive(Debug)]
-pub(super) struct Arguments(Vec<(&'static str, Argument)>);
+pub(super) struct Arguments(Vec<(&'static str, ParsedArgument)>);
 
 #[derive(Debug)]
-enum Argument {
+enum ParsedArgument {
     Text(String),
     Number(usize),
     Switch(bool),
@@ -63,14 +63,14 @@ impl Arguments {
         Ok(Arguments(arguments))
     }
 
-    fn get(&self, name: &str) -> Option<&Argument> {
+    fn get(&self, name: &str) -> Option<&ParsedArgument> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, argument)| argument)
     }
 
     /// The text of a parameter; never blank.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         match self.get(name) {
-            Some(Argument::Text(text)) => Some(text),
+            Some(ParsedArgument::Text(text)) => Some(text),
             _ => None,
         }
     }
@@ -78,32 +78,38 @@ impl Arguments {
     /// The number of a parameter; zero when it is none.
     pub(super) fn number(&self, name: &str) -> usize {
         match self.get(name) {
-            Some(Argument::Number(number)) => *number,
+            Some(ParsedArgument::Number(number)) => *number,
             _ => 0,
         }
     }
 
     /// Whether a switch is on.
     pub(super) fn is_on(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(Argument::Switch(true)))
+        matches!(self.get(name), Some(ParsedArgument::Switch(true)))
     }
 }
 
-fn read(parameter: &Parameter, given: Option<&Value>) -> Result<Option<Argument>, String> {
+fn read(parameter: &Parameter, given: Option<&Value>) -> Result<Option<ParsedArgument>, String> {
     let name = parameter.name;
     let given = given.filter(|value| !is_blank(value));
     match parameter.kind {
-        Kind::Number { min, max, default } => {
+        ParameterKind::Number { min, max, default } => {
             let number = given.map_or(Ok(default), |value| number(name, value, min, max))?;
-            Ok(Some(Argument::Number(number)))
+            Ok(Some(ParsedArgument::Number(number)))
         }
-        Kind::Switch => given.map(|value| switch(name, value).map(Argument::Switch)).transpose(),
-        Kind::Text | Kind::Choice(_) if given.is_none() && parameter.is_required => {
+        ParameterKind::Switch => {
+            given.map(|value| switch(name, value).map(ParsedArgument::Switch)).transpose()
+        }
+        ParameterKind::Text | ParameterKind::Choice(_)
+            if given.is_none() && parameter.is_required =>
+        {
             Err(format!("{name} is missing: {}", parameter.description))
         }
-        Kind::Text => given.map(|value| text(name, value).map(Argument::Text)).transpose(),
-        Kind::Choice(names) => {
-            given.map(|value| choice(name, value, names).map(Argument::Text)).transpose()
+        ParameterKind::Text => {
+            given.map(|value| text(name, value).map(ParsedArgument::Text)).transpose()
+        }
+        ParameterKind::Choice(names) => {
+            given.map(|value| choice(name, value, names).map(ParsedArgument::Text)).transpose()
         }
     }
 }
@@ -152,17 +158,27 @@ mod tests {
     use serde_json::json;
 
     const TABLE: &[Parameter] = &[
-        Parameter { name: "task", kind: Kind::Text, is_required: true, description: "what to do" },
+        Parameter {
+            name: "task",
+            kind: ParameterKind::Text,
+            is_required: true,
+            description: "what to do",
+        },
         Parameter {
             name: "limit",
-            kind: Kind::Number { min: 1, max: 20, default: 10 },
+            kind: ParameterKind::Number { min: 1, max: 20, default: 10 },
             is_required: false,
             description: "",
         },
-        Parameter { name: "explain", kind: Kind::Switch, is_required: false, description: "" },
+        Parameter {
+            name: "explain",
+            kind: ParameterKind::Switch,
+            is_required: false,
+            description: "",
+        },
         Parameter {
             name: "provider",
-            kind: Kind::Choice(&["keywords", "jev"]),
+            kind: ParameterKind::Choice(&["keywords", "jev"]),
             is_required: false,
             description: "",
         },

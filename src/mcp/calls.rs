@@ -19,7 +19,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How far a call is.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct CallProgress {
     /// Steps done.
     pub(super) done: usize,
     /// Steps in all.
@@ -37,7 +37,7 @@ pub(super) struct Address {
 
 /// A tool call that has not started.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct PendingCall {
     pub(super) address: Address,
     /// What the client wants to hear progress under.
     pub(super) progress_token: Option<Id>,
@@ -52,7 +52,7 @@ pub(super) struct Running {
     pub(super) address: Address,
     progress_token: Option<Id>,
     /// The newest, unless it has been told.
-    progress: Option<Progress>,
+    progress: Option<CallProgress>,
     /// The protocol wants each to be further than the one before.
     done: Option<usize>,
     /// When progress was told last; at first, when the call started.
@@ -63,14 +63,14 @@ pub(super) struct Running {
 /// What a thread takes along.
 pub(super) struct Started {
     pub(super) number: u64,
-    pub(super) call: Call,
+    pub(super) call: PendingCall,
     pub(super) is_cancelled: Arc<AtomicBool>,
 }
 
 /// All calls that are owed an answer.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    waiting: VecDeque<Call>,
+    waiting: VecDeque<PendingCall>,
     running: Vec<Running>,
     /// Threads at work, those of cancelled calls included.
     n_threads: usize,
@@ -78,7 +78,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn wait(&mut self, call: Call) {
+    pub(super) fn wait(&mut self, call: PendingCall) {
         self.waiting.push_back(call);
     }
 
@@ -114,7 +114,7 @@ impl Calls {
     }
 
     /// Takes note of progress, which is told when it is due.
-    pub(super) fn note(&mut self, number: u64, progress: Progress) {
+    pub(super) fn note(&mut self, number: u64, progress: CallProgress) {
         if let Some(call) = self.running.iter_mut().find(|call| call.number == number)
             && call.progress_token.is_some()
             && Some(progress.done) > call.done
@@ -131,7 +131,7 @@ impl Calls {
     }
 
     /// The progress that is due, with what it is known by.
-    pub(super) fn take_progress(&mut self) -> Vec<(Id, Progress)> {
+    pub(super) fn take_progress(&mut self) -> Vec<(Id, CallProgress)> {
         let now = Instant::now();
         let due = self.running.iter_mut().filter(|call| now >= call.told_at + PROGRESS_INTERVAL);
         due.filter_map(|call| {
@@ -166,12 +166,12 @@ impl Calls {
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     lines: Vec<String>,
-    batches: Vec<Batch>,
+    batches: Vec<CallBatch>,
     n_batches: u64,
 }
 
 #[derive(Debug)]
-struct Batch {
+struct CallBatch {
     number: u64,
     n_missing: usize,
     answers: Vec<String>,
@@ -186,7 +186,7 @@ impl Outbox {
     /// Opens a batch of so many answers; at least one.
     pub(super) fn open_batch(&mut self, n_answers: usize) -> u64 {
         self.n_batches += 1;
-        let batch = Batch { number: self.n_batches, n_missing: n_answers, answers: Vec::new() };
+        let batch = CallBatch { number: self.n_batches, n_missing: n_answers, answers: Vec::new() };
         self.batches.push(batch);
         self.n_batches
     }

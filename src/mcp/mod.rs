@@ -19,7 +19,7 @@ use crate::rerank::Models;
 
 /// What the server is told by its surroundings.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ServerSettings {
     /// The project, when the person has named one: then what the client says does not matter.
     pub fixed_root: Option<PathBuf>,
     /// Where to look for the project when neither the person nor the client names one.

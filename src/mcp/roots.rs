@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::Settings;
+use super::ServerSettings;
 use super::wire::Id;
 use crate::project::root::{self, Root};
 
@@ -52,7 +52,7 @@ impl ClientRoots {
         }
     }
 
-    /// Calls have waited long enough; an answer is still welcome.
+    /// Calls have waited long enough; an answer is still initialize_result.
     pub(super) fn wait_no_more(&mut self) {
         self.awaited_until = None;
     }
@@ -73,7 +73,7 @@ impl ClientRoots {
 /// # Errors
 /// No readable project, or a `root` argument that leads outside. The message is for the model.
 pub(super) fn choose(
-    settings: &Settings,
+    settings: &ServerSettings,
     of_client: &[PathBuf],
     argument: Option<&str>,
 ) -> Result<Root, String> {
@@ -96,7 +96,7 @@ pub(super) fn choose(
 }
 
 /// The folders that are open to a call, at least one.
-fn allowed(settings: &Settings, of_client: &[PathBuf]) -> Result<(Root, Vec<Root>), String> {
+fn allowed(settings: &ServerSettings, of_client: &[PathBuf]) -> Result<(Root, Vec<Root>), String> {
     if let Some(fixed) = &settings.fixed_root {
         return root::exactly(fixed).map(|root| (root, Vec::new())).map_err(|e| e.to_string());
     }

@@ -9,12 +9,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Settings;
+use super::ServerSettings;
 use super::arguments::Arguments;
-use super::calls::{Address, Call, Calls, Outbox, Progress, Started};
+use super::calls::{Address, CallProgress, Calls, Outbox, PendingCall, Started};
 use super::roots::{self, ClientRoots};
-use super::tools::{Answer, Context, INSTRUCTIONS, ROOT, TOOLS};
-use super::wire::{self, Failure, Id, Line, Message, Version};
+use super::tools::{Context, INSTRUCTIONS, ROOT, TOOLS, ToolAnswer};
+use super::wire::{self, ClientMessage, Failure, Id, InputLine, Version};
 
 /// Longest line that is read, as for the hook: a pasted log of 10 MB fits, an endless stream ends.
 const MAX_LINE_BYTES: u64 = 16 << 20;
@@ -35,11 +35,11 @@ enum Event {
     End,
     Progress {
         call: u64,
-        progress: Progress,
+        progress: CallProgress,
     },
     Done {
         call: u64,
-        answer: Result<Answer, String>,
+        answer: Result<ToolAnswer, String>,
     },
 }
 
@@ -50,7 +50,7 @@ enum Event {
 pub fn serve(
     input: impl Read + Send + 'static,
     output: &mut impl Write,
-    settings: Settings,
+    settings: ServerSettings,
 ) -> io::Result<()> {
     let (sender, events) = mpsc::channel();
     let lines = sender.clone();
@@ -117,7 +117,7 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
 }
 
 struct Server {
-    settings: Arc<Settings>,
+    settings: Arc<ServerSettings>,
     /// For the threads of calls.
     events: Sender<Event>,
     version: Version,
@@ -130,7 +130,7 @@ struct Server {
 }
 
 impl Server {
-    fn new(settings: Settings, events: Sender<Event>) -> Server {
+    fn new(settings: ServerSettings, events: Sender<Event>) -> Server {
         Server {
             settings: Arc::new(settings),
             events,
@@ -158,8 +158,8 @@ impl Server {
         match event {
             Event::Line(bytes) if bytes.trim_ascii().is_empty() => {}
             Event::Line(bytes) => match wire::line(&bytes) {
-                Ok(Line::One(message)) => self.message(message, None)?,
-                Ok(Line::Batch(members)) => self.batch(members)?,
+                Ok(InputLine::One(message)) => self.message(message, None)?,
+                Ok(InputLine::Batch(members)) => self.batch(members)?,
                 Err(failure) => self.outbox.push(wire::failure(&failure)?),
             },
             Event::TooLong => {
@@ -183,7 +183,7 @@ impl Server {
         Ok(())
     }
 
-    fn batch(&mut self, members: Vec<Result<Message, Failure>>) -> io::Result<()> {
+    fn batch(&mut self, members: Vec<Result<ClientMessage, Failure>>) -> io::Result<()> {
         let refusal = match members.is_empty() {
             true => Some("an empty batch".to_owned()),
             false if !self.version.has_batches() => {
@@ -196,8 +196,8 @@ impl Server {
             self.outbox.push(wire::failure(&failure)?);
             return Ok(());
         }
-        let is_owed = |member: &&Result<Message, Failure>| {
-            matches!(member, Err(_) | Ok(Message::Request { .. }))
+        let is_owed = |member: &&Result<ClientMessage, Failure>| {
+            matches!(member, Err(_) | Ok(ClientMessage::Request { .. }))
         };
         let batch = match members.iter().filter(is_owed).count() {
             0 => None,
@@ -212,13 +212,13 @@ impl Server {
         Ok(())
     }
 
-    fn message(&mut self, message: Message, batch: Option<u64>) -> io::Result<()> {
+    fn message(&mut self, message: ClientMessage, batch: Option<u64>) -> io::Result<()> {
         match message {
-            Message::Request { id, method, params } => {
+            ClientMessage::Request { id, method, params } => {
                 let address = Address { id, batch };
                 let answer = match method.as_str() {
                     "initialize" => self.initialize(&address.id, params)?,
-                    "ping" => wire::pong(&address.id)?,
+                    "ping" => wire::ping_result(&address.id)?,
                     "tools/list" => {
                         wire::tools(&address.id, TOOLS, self.version, self.is_structured)?
                     }
@@ -227,14 +227,14 @@ impl Server {
                 };
                 self.outbox.settle(batch, Some(answer));
             }
-            Message::Notification { method, params } => match method.as_str() {
+            ClientMessage::Notification { method, params } => match method.as_str() {
                 "notifications/initialized" | "notifications/roots/list_changed" => {
                     self.ask_for_roots()?;
                 }
                 "notifications/cancelled" => self.cancel(params),
                 _ => {}
             },
-            Message::Response { id, result } => {
+            ClientMessage::Response { id, result } => {
                 let result = result.and_then(|result| wire::params::<wire::Roots>(result).ok());
                 let uris = result.unwrap_or_default().roots;
                 let folders = uris.iter().filter_map(|root| roots::path(&root.uri)).collect();
@@ -244,7 +244,7 @@ impl Server {
         Ok(())
     }
 
-    fn initialize(&mut self, id: &Id, params: serde_json::Value) -> wire::Sent {
+    fn initialize(&mut self, id: &Id, params: serde_json::Value) -> wire::Encoded {
         let asked: wire::Initialize = match wire::params(params) {
             Ok(asked) => asked,
             Err(message) => {
@@ -256,7 +256,7 @@ impl Server {
         self.is_structured = self.version.has_structured_content()
             && !TEXT_CLIENTS.contains(&asked.client_info.name.as_str());
         self.roots = ClientRoots::new(asked.capabilities.roots.is_some());
-        wire::welcome(id, self.version, INSTRUCTIONS)
+        wire::initialize_result(id, self.version, INSTRUCTIONS)
     }
 
     fn ask_for_roots(&mut self) -> io::Result<()> {
@@ -281,7 +281,7 @@ impl Server {
             let failure = Failure::new(Some(address.id.clone()), wire::INVALID_PARAMS, message);
             wire::failure(&failure)
         };
-        let answer = match wire::params::<wire::ToolCall>(params) {
+        let answer = match wire::params::<wire::ToolCallParams>(params) {
             Err(message) => refuse(message)?,
             Ok(call) => match TOOLS.iter().find(|tool| tool.name == call.name) {
                 None => refuse(format!("unknown tool {:?}", call.name))?,
@@ -290,7 +290,12 @@ impl Server {
                     match Arguments::read(tool.parameters, &given) {
                         Ok(arguments) => {
                             let progress_token = call.meta.and_then(|meta| meta.progress_token);
-                            self.calls.wait(Call { address, progress_token, tool, arguments });
+                            self.calls.wait(PendingCall {
+                                address,
+                                progress_token,
+                                tool,
+                                arguments,
+                            });
                             return Ok(());
                         }
                         Err(message) => {
@@ -336,7 +341,7 @@ impl Server {
     }
 }
 
-fn unknown_method(id: &Id, method: &str) -> wire::Sent {
+fn unknown_method(id: &Id, method: &str) -> wire::Encoded {
     let message = format!("unknown method {method:?}");
     wire::failure(&Failure::new(Some(id.clone()), wire::METHOD_NOT_FOUND, message))
 }
@@ -344,14 +349,14 @@ fn unknown_method(id: &Id, method: &str) -> wire::Sent {
 /// Does the work of a call, on its own thread.
 fn run(
     started: Started,
-    settings: &Settings,
+    settings: &ServerSettings,
     of_client: &[std::path::PathBuf],
     events: &Sender<Event>,
-) -> Result<Answer, String> {
+) -> Result<ToolAnswer, String> {
     let Started { number, call, is_cancelled } = started;
     let root = roots::choose(settings, of_client, call.arguments.text(ROOT))?;
     let progress = |done: usize, total: usize, message: &str| {
-        let progress = Progress { done, total, message: message.to_owned() };
+        let progress = CallProgress { done, total, message: message.to_owned() };
         let _ = events.send(Event::Progress { call: number, progress });
     };
     let arguments = call.arguments;

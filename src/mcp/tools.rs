@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 
-use super::Settings;
-use super::arguments::{Arguments, Kind, Parameter};
+use super::ServerSettings;
+use super::arguments::{Arguments, Parameter, ParameterKind};
 use crate::config::{self, Environment, Provider};
 use crate::index;
 use crate::model::Deadline;
@@ -34,12 +34,12 @@ pub(super) struct Tool {
     pub(super) output_schema: &'static str,
     /// Whether it may talk to a service outside this machine.
     pub(super) is_open_world: bool,
-    pub(super) run: fn(&Context<'_>) -> Result<Answer, String>,
+    pub(super) run: fn(&Context<'_>) -> Result<ToolAnswer, String>,
 }
 
 /// What a tool is given.
 pub(super) struct Context<'a> {
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a ServerSettings,
     pub(super) root: Root,
     pub(super) arguments: Arguments,
     /// Set when nobody waits for the answer any more.
@@ -50,7 +50,7 @@ pub(super) struct Context<'a> {
 
 /// What a tool says.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     /// For the model.
     pub(super) text: String,
     /// The same for programs.
@@ -78,38 +78,38 @@ const PACK_CONTEXT: Tool = Tool {
     parameters: &[
         Parameter {
             name: "task",
-            kind: Kind::Text,
+            kind: ParameterKind::Text,
             is_required: true,
             description: "what is to be done, in the user's words",
         },
         Parameter {
             name: "limit",
-            kind: Kind::Number { min: 1, max: 20, default: 10 },
+            kind: ParameterKind::Number { min: 1, max: 20, default: 10 },
             is_required: false,
             description: "files to list",
         },
         Parameter {
             name: "provider",
-            kind: Kind::Choice(&["keywords", "jev", "laya"]),
+            kind: ParameterKind::Choice(&["keywords", "jev", "laya"]),
             is_required: false,
             description: "who ranks; leave it out unless the user names one: keywords is local, jev sends excerpts of \
                 candidate files to a hosted model, laya asks a model on this machine",
         },
         Parameter {
             name: ROOT,
-            kind: Kind::Text,
+            kind: ParameterKind::Text,
             is_required: false,
             description: "folder inside the project to rank alone, for example one package of a monorepo",
         },
         Parameter {
             name: "explain",
-            kind: Kind::Switch,
+            kind: ParameterKind::Switch,
             is_required: false,
             description: "add a line per file that says why it was picked",
         },
         Parameter {
             name: "code",
-            kind: Kind::Number { min: 0, max: 10, default: 0 },
+            kind: ParameterKind::Number { min: 0, max: 10, default: 0 },
             is_required: false,
             description: "of how many of the first files to show the most relevant lines",
         },
@@ -119,7 +119,7 @@ const PACK_CONTEXT: Tool = Tool {
     run: pack_context,
 };
 
-fn pack_context(context: &Context<'_>) -> Result<Answer, String> {
+fn pack_context(context: &Context<'_>) -> Result<ToolAnswer, String> {
     let started = Instant::now();
     let Context { settings, root, arguments, .. } = context;
     let environment: Environment<'_> = &settings.environment;
@@ -151,5 +151,5 @@ fn pack_context(context: &Context<'_>) -> Result<Answer, String> {
     let structured =
         render::json::structured(&pack, &task.text, &root.path).map_err(|e| e.to_string())?;
     let text = render::text::pack(&pack, &root.path, arguments.is_on("explain"));
-    Ok(Answer { text, structured })
+    Ok(ToolAnswer { text, structured })
 }

@@ -1,6 +1,6 @@
 //! The JSON of JSON-RPC 2.0 and of the Model Context Protocol, as they define it.
 //!
-//! Lines in, [`Message`]s out; results in, lines out. Every version's messages are accepted; what an older version does
+//! Lines in, [`ClientMessage`]s out; results in, lines out. Every version's messages are accepted; what an older version does
 //! not know is left out of what is sent. Nothing here decides anything.
 
 use std::fmt;
@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value, json};
 
-use super::arguments::{Kind, Parameter};
-use super::calls::Progress;
-use super::tools::{Answer, Tool};
+use super::arguments::{Parameter, ParameterKind};
+use super::calls::CallProgress;
+use super::tools::{Tool, ToolAnswer};
 
 /// Codes of JSON-RPC 2.0, section 5.1.
 pub(super) const PARSE_ERROR: i32 = -32700;
@@ -74,7 +74,7 @@ pub(super) enum Id {
 
 /// One message of the client.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum ClientMessage {
     /// To be answered exactly once.
     Request { id: Id, method: String, params: Value },
     /// Never to be answered.
@@ -99,25 +99,25 @@ impl Failure {
 
 /// One line of the client.
 #[derive(Debug)]
-pub(super) enum Line {
-    One(Message),
-    Batch(Vec<Result<Message, Failure>>),
+pub(super) enum InputLine {
+    One(ClientMessage),
+    Batch(Vec<Result<ClientMessage, Failure>>),
 }
 
 /// Reads one line.
 ///
 /// # Errors
 /// No JSON, or no message.
-pub(super) fn line(bytes: &[u8]) -> Result<Line, Failure> {
+pub(super) fn line(bytes: &[u8]) -> Result<InputLine, Failure> {
     let value = serde_json::from_slice(bytes.trim_ascii())
         .map_err(|error| Failure::new(None, PARSE_ERROR, format!("not JSON: {error}")))?;
     match value {
-        Value::Array(members) => Ok(Line::Batch(members.into_iter().map(message).collect())),
-        other => message(other).map(Line::One),
+        Value::Array(members) => Ok(InputLine::Batch(members.into_iter().map(message).collect())),
+        other => message(other).map(InputLine::One),
     }
 }
 
-fn message(value: Value) -> Result<Message, Failure> {
+fn message(value: Value) -> Result<ClientMessage, Failure> {
     let Value::Object(mut members) = value else {
         return Err(Failure::new(None, INVALID_REQUEST, "a message is a JSON object"));
     };
@@ -127,7 +127,7 @@ fn message(value: Value) -> Result<Message, Failure> {
     {
         // Whatever its id: an answer is never answered.
         let id = id.and_then(|id| serde_json::from_value(id).ok());
-        return Ok(Message::Response { id, result: members.remove("result") });
+        return Ok(ClientMessage::Response { id, result: members.remove("result") });
     }
     let Ok(id) = id.map(serde_json::from_value::<Id>).transpose() else {
         return Err(Failure::new(None, INVALID_REQUEST, "an id is a string or a number"));
@@ -137,8 +137,10 @@ fn message(value: Value) -> Result<Message, Failure> {
     }
     let params = members.remove("params").unwrap_or_default();
     match (members.remove("method"), id) {
-        (Some(Value::String(method)), Some(id)) => Ok(Message::Request { id, method, params }),
-        (Some(Value::String(method)), None) => Ok(Message::Notification { method, params }),
+        (Some(Value::String(method)), Some(id)) => {
+            Ok(ClientMessage::Request { id, method, params })
+        }
+        (Some(Value::String(method)), None) => Ok(ClientMessage::Notification { method, params }),
         (_, id) => Err(Failure::new(id, INVALID_REQUEST, "a message has a method or a result")),
     }
 }
@@ -176,7 +178,7 @@ pub(super) struct ClientCapabilities {
 /// Parameters of `tools/call`.
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an object with the name of a tool")]
-pub(super) struct ToolCall {
+pub(super) struct ToolCallParams {
     pub(super) name: String,
     #[serde(default)]
     pub(super) arguments: Option<Map<String, Value>>,
@@ -231,7 +233,7 @@ struct ErrorObject<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ToolResult<'a> {
+struct CallResult<'a> {
     content: [Text<'a>; 1],
     #[serde(skip_serializing_if = "Option::is_none")]
     structured_content: Option<&'a RawValue>,
@@ -245,14 +247,14 @@ struct Text<'a> {
 }
 
 /// What is sent: one line of JSON without its end. Errors are none in practice: everything here has a JSON form.
-pub(super) type Sent = serde_json::Result<String>;
+pub(super) type Encoded = serde_json::Result<String>;
 
-fn success(id: &Id, result: impl Serialize) -> Sent {
+fn success(id: &Id, result: impl Serialize) -> Encoded {
     serde_json::to_string(&Success { jsonrpc: "2.0", id, result })
 }
 
 /// An error for an answer.
-pub(super) fn failure(failure: &Failure) -> Sent {
+pub(super) fn failure(failure: &Failure) -> Encoded {
     let error = ErrorObject { code: failure.code, message: &failure.message };
     serde_json::to_string(&Failed { jsonrpc: "2.0", id: failure.id.as_ref(), error })
 }
@@ -263,12 +265,12 @@ pub(super) fn batch(answers: &[String]) -> String {
 }
 
 /// The answer to `ping`.
-pub(super) fn pong(id: &Id) -> Sent {
+pub(super) fn ping_result(id: &Id) -> Encoded {
     success(id, json!({}))
 }
 
 /// The answer to `initialize`.
-pub(super) fn welcome(id: &Id, version: Version, instructions: &str) -> Sent {
+pub(super) fn initialize_result(id: &Id, version: Version, instructions: &str) -> Encoded {
     let server = json!({
         "name": env!("CARGO_PKG_NAME"),
         "title": "Context Packer",
@@ -286,7 +288,7 @@ pub(super) fn welcome(id: &Id, version: Version, instructions: &str) -> Sent {
 }
 
 /// The answer to `tools/list`.
-pub(super) fn tools(id: &Id, tools: &[Tool], version: Version, is_structured: bool) -> Sent {
+pub(super) fn tools(id: &Id, tools: &[Tool], version: Version, is_structured: bool) -> Encoded {
     let tools: serde_json::Result<Vec<Value>> =
         tools.iter().map(|t| tool(t, version, is_structured)).collect();
     success(id, json!({ "tools": tools? }))
@@ -330,36 +332,40 @@ fn input_schema(parameters: &[Parameter]) -> Value {
 
 fn property(parameter: &Parameter) -> Value {
     let mut schema = match parameter.kind {
-        Kind::Text if parameter.is_required => json!({ "type": "string", "minLength": 1 }),
-        Kind::Text => json!({ "type": "string" }),
-        Kind::Choice(names) => json!({ "type": "string", "enum": names }),
-        Kind::Number { min, max, default } => {
+        ParameterKind::Text if parameter.is_required => json!({ "type": "string", "minLength": 1 }),
+        ParameterKind::Text => json!({ "type": "string" }),
+        ParameterKind::Choice(names) => json!({ "type": "string", "enum": names }),
+        ParameterKind::Number { min, max, default } => {
             json!({ "type": "integer", "minimum": min, "maximum": max, "default": default })
         }
-        Kind::Switch => json!({ "type": "boolean", "default": false }),
+        ParameterKind::Switch => json!({ "type": "boolean", "default": false }),
     };
     schema["description"] = json!(parameter.description);
     schema
 }
 
 /// The answer to `tools/call`: of a tool that ran, or why it did not, which is for the model to read.
-pub(super) fn tool_result(id: &Id, answer: &Result<Answer, String>, is_structured: bool) -> Sent {
+pub(super) fn tool_result(
+    id: &Id,
+    answer: &Result<ToolAnswer, String>,
+    is_structured: bool,
+) -> Encoded {
     let (text, structured_content, is_error) = match answer {
         Ok(answer) => (&answer.text, is_structured.then_some(&*answer.structured), false),
         Err(message) => (message, None, true),
     };
     let content = [Text { r#type: "text", text }];
-    success(id, ToolResult { content, structured_content, is_error })
+    success(id, CallResult { content, structured_content, is_error })
 }
 
 /// Our question for the client's roots.
-pub(super) fn ask_for_roots(id: &Id) -> Sent {
+pub(super) fn ask_for_roots(id: &Id) -> Encoded {
     serde_json::to_string(&json!({ "jsonrpc": "2.0", "id": id, "method": "roots/list" }))
 }
 
 /// How far a call is.
-pub(super) fn progress(token: &Id, progress: &Progress) -> Sent {
-    let Progress { done, total, message } = progress;
+pub(super) fn progress(token: &Id, progress: &CallProgress) -> Encoded {
+    let CallProgress { done, total, message } = progress;
     serde_json::to_string(&json!({
         "jsonrpc": "2.0",
         "method": "notifications/progress",

@@ -4,46 +4,57 @@
 //! that is too large or turned away is halved by its questions, down to one.
 
 use super::client::Client;
-use super::error::{Error, Reach};
+use super::error::{ErrorScope, ModelError};
 use super::pool::{self, Steps};
 use super::run::Run;
 use super::wire::Answer;
-use crate::core::rerank::request::Ask;
+use crate::core::rerank::request::ModelRequest;
 
 /// Halvings of one call: each adds a request.
 const HALVINGS: usize = 32;
 
 /// A part of a request: its number, and which of its questions.
-struct Part {
+struct RequestPart {
     request: usize,
     first: usize,
-    ask: Ask,
+    ask: ModelRequest,
 }
 
 /// Answers as they come in.
 struct Gathered {
-    answers: Vec<Result<Vec<f64>, Error>>,
+    answers: Vec<Result<Vec<f64>, ModelError>>,
     halvings: usize,
     /// What ended the run, if anything did.
-    end: Option<Error>,
+    end: Option<ModelError>,
 }
 
 /// Asks all of them in the run's places, within its deadline. An error that ends a run is every open request's.
 #[must_use]
-pub fn ask_all(client: &Client, run: &Run, requests: Vec<Ask>) -> Vec<Result<Vec<f64>, Error>> {
-    let empty = |ask: &Ask| Ok(vec![0.0; ask.questions.len()]);
+pub fn ask_all(
+    client: &Client,
+    run: &Run,
+    requests: Vec<ModelRequest>,
+) -> Vec<Result<Vec<f64>, ModelError>> {
+    let empty = |ask: &ModelRequest| Ok(vec![0.0; ask.questions.len()]);
     let answers = requests.iter().map(empty).collect();
     let mut gathered = Gathered { answers, halvings: 0, end: None };
     let parts = requests.into_iter().enumerate();
-    let parts: Vec<Part> = parts.map(|(request, ask)| Part { request, first: 0, ask }).collect();
-    let (prepare, work) = (|_: &Part| (), |part: &Part, ()| client.ask(run, &part.ask));
+    let parts: Vec<RequestPart> =
+        parts.map(|(request, ask)| RequestPart { request, first: 0, ask }).collect();
+    let (prepare, work) =
+        (|_: &RequestPart| (), |part: &RequestPart, ()| client.ask(run, &part.ask));
     let done = |part, result| gathered.take(run, part, result);
     pool::run(client.endpoint().in_flight, parts, Steps { prepare, work, done });
     gathered.answers
 }
 
 impl Gathered {
-    fn take(&mut self, run: &Run, part: Part, result: Result<Answer, Error>) -> Vec<Part> {
+    fn take(
+        &mut self,
+        run: &Run,
+        part: RequestPart,
+        result: Result<Answer, ModelError>,
+    ) -> Vec<RequestPart> {
         match result {
             Ok(answer) => self.keep(&part, &answer),
             Err(error) if self.may_halve(&part, &error) => {
@@ -55,7 +66,7 @@ impl Gathered {
         Vec::new()
     }
 
-    fn keep(&mut self, part: &Part, answer: &Answer) {
+    fn keep(&mut self, part: &RequestPart, answer: &Answer) {
         let Ok(all) = &mut self.answers[part.request] else { return };
         for ((key, _), slot) in part.ask.questions.iter().zip(&mut all[part.first..]) {
             // The client has checked that every key asked is answered.
@@ -63,27 +74,29 @@ impl Gathered {
         }
     }
 
-    fn may_halve(&self, part: &Part, error: &Error) -> bool {
-        error.reach() == Reach::Size && part.ask.questions.len() > 1 && self.halvings < HALVINGS
+    fn may_halve(&self, part: &RequestPart, error: &ModelError) -> bool {
+        error.reach() == ErrorScope::Size
+            && part.ask.questions.len() > 1
+            && self.halvings < HALVINGS
     }
 
-    fn miss(&mut self, run: &Run, request: usize, error: Error) {
-        if error.reach() == Reach::Run {
+    fn miss(&mut self, run: &Run, request: usize, error: ModelError) {
+        if error.reach() == ErrorScope::Run {
             run.stop();
             self.end.get_or_insert_with(|| error.clone());
         }
         // What the end of the run cut short has the end's reason.
-        let reason = self.end.clone().filter(|_| error == Error::OutOfTime).unwrap_or(error);
+        let reason = self.end.clone().filter(|_| error == ModelError::OutOfTime).unwrap_or(error);
         if self.answers[request].is_ok() {
             self.answers[request] = Err(reason);
         }
     }
 }
 
-fn halves(mut part: Part) -> Vec<Part> {
+fn halves(mut part: RequestPart) -> Vec<RequestPart> {
     let middle = part.ask.questions.len() / 2;
     let questions = part.ask.questions.split_off(middle);
-    let ask = Ask { state: part.ask.state.clone(), questions };
-    let second = Part { request: part.request, first: part.first + middle, ask };
+    let ask = ModelRequest { state: part.ask.state.clone(), questions };
+    let second = RequestPart { request: part.request, first: part.first + middle, ask };
     vec![part, second]
 }

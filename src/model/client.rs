@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bstr::ByteSlice as _;
 
-use super::error::Error;
+use super::error::ModelError;
 use super::retry::{LONGEST_SERVER_DELAY, RETRIES, TIMEOUT_RETRIES, backoff, server_delay};
 use super::run::Run;
 use super::settings::{Endpoint, Settings};
-use super::transport::{Http, Response, Transport, Trouble};
+use super::transport::{Http, Response, Transport, TransportError};
 use super::wire::{self, Answer, Unusable};
-use crate::core::rerank::request::{Ask, Question, Questions, State};
+use crate::core::rerank::request::{ModelRequest, Question, Questions, RequestState};
 
 /// Asks a decision model. Shared by all threads and by all runs of a process.
 pub struct Client {
@@ -25,12 +25,12 @@ pub struct Client {
 /// What one exchange came to.
 enum Exchange {
     Answered(Answer),
-    Ended(Error),
-    Unlucky(Unlucky),
+    Ended(ModelError),
+    Retryable(Retryable),
 }
 
 /// An exchange that is worth another try.
-struct Unlucky {
+struct Retryable {
     /// What the server asked to wait.
     delay: Option<Duration>,
     why: String,
@@ -45,7 +45,7 @@ impl Client {
     ///
     /// # Errors
     /// A certificate file or a proxy that cannot be used.
-    pub fn new(settings: &Settings) -> Result<Client, Error> {
+    pub fn new(settings: &Settings) -> Result<Client, ModelError> {
         let transport = Http::new(settings.endpoint.clone(), &settings.network)?;
         Ok(Client::over(Box::new(transport), settings))
     }
@@ -66,17 +66,17 @@ impl Client {
     /// Whether another run may start.
     ///
     /// # Errors
-    /// [`Error::BudgetSpent`].
-    pub fn check_budget(&self) -> Result<(), Error> {
+    /// [`ModelError::BudgetSpent`].
+    pub fn check_budget(&self) -> Result<(), ModelError> {
         let (spent, budget) = (self.spent.load(Ordering::Relaxed), self.budget);
-        if spent >= budget { Err(Error::BudgetSpent { spent, budget }) } else { Ok(()) }
+        if spent >= budget { Err(ModelError::BudgetSpent { spent, budget }) } else { Ok(()) }
     }
 
     /// Asks, in one of the run's places. Up to four retries, as long as the deadline allows.
     ///
     /// # Errors
-    /// See [`Error`]; [`Error::reach`] says whether others are worth asking.
-    pub fn ask(&self, run: &Run, ask: &Ask) -> Result<Answer, Error> {
+    /// See [`ModelError`]; [`ModelError::reach`] says whether others are worth asking.
+    pub fn ask(&self, run: &Run, ask: &ModelRequest) -> Result<Answer, ModelError> {
         self.send(run, &self.body(ask)?, &ask.questions)
     }
 
@@ -84,18 +84,24 @@ impl Client {
     ///
     /// # Errors
     /// A state that is no JSON and says it is.
-    pub fn body(&self, ask: &Ask) -> Result<Vec<u8>, Error> {
-        wire::request_body(ask, self.endpoint.route, &self.endpoint.model).map_err(Error::Failed)
+    pub fn body(&self, ask: &ModelRequest) -> Result<Vec<u8>, ModelError> {
+        wire::request_body(ask, self.endpoint.route, &self.endpoint.model)
+            .map_err(ModelError::Failed)
     }
 
     /// [`Client::ask`] with the bytes at hand.
     ///
     /// # Errors
     /// The same.
-    pub fn send(&self, run: &Run, body: &[u8], questions: &Questions) -> Result<Answer, Error> {
+    pub fn send(
+        &self,
+        run: &Run,
+        body: &[u8],
+        questions: &Questions,
+    ) -> Result<Answer, ModelError> {
         match self.persist(run, body, questions) {
-            Err(Error::Rejected(why)) if run.is_blocked(|| self.is_blocked(run)) => {
-                Err(Error::Blocked(format!(
+            Err(ModelError::Rejected(why)) if run.is_blocked(|| self.is_blocked(run)) => {
+                Err(ModelError::Blocked(format!(
                     "{} turns away even a harmless request ({why}): a firewall or proxy blocks this machine, \
                      or the key is missing",
                     self.host()
@@ -105,7 +111,7 @@ impl Client {
         }
     }
 
-    fn persist(&self, run: &Run, body: &[u8], questions: &Questions) -> Result<Answer, Error> {
+    fn persist(&self, run: &Run, body: &[u8], questions: &Questions) -> Result<Answer, ModelError> {
         let mut retry = 0;
         loop {
             match self.exchange(run, body, questions, retry)? {
@@ -118,7 +124,7 @@ impl Client {
                     run.count_failure();
                     return Err(error);
                 }
-                Exchange::Unlucky(unlucky) => {
+                Exchange::Retryable(unlucky) => {
                     run.count_failure();
                     retry += 1;
                     self.wait(run, retry, unlucky)?;
@@ -128,36 +134,38 @@ impl Client {
     }
 
     /// Waits before retry number `retry`, if there is to be one.
-    fn wait(&self, run: &Run, retry: u32, unlucky: Unlucky) -> Result<(), Error> {
+    fn wait(&self, run: &Run, retry: u32, unlucky: Retryable) -> Result<(), ModelError> {
         if run.deadline().has_passed() {
-            return Err(Error::OutOfTime);
+            return Err(ModelError::OutOfTime);
         }
         if retry > unlucky.retries {
             return Err(self.given_up(run, unlucky, retry));
         }
         if unlucky.delay.is_some_and(|delay| delay > LONGEST_SERVER_DELAY) {
             let why = unlucky.why;
-            return Err(Error::Failed(format!("{why}, and asks to wait for more than a minute")));
+            return Err(ModelError::Failed(format!(
+                "{why}, and asks to wait for more than a minute"
+            )));
         }
         if let Some(delay) = unlucky.delay {
-            run.keep_silent(delay);
+            run.pause_for(delay);
         }
         let wait = unlucky.delay.unwrap_or_else(|| backoff(retry, random()));
-        if run.sleep(wait) { Ok(()) } else { Err(Error::OutOfTime) }
+        if run.sleep(wait) { Ok(()) } else { Err(ModelError::OutOfTime) }
     }
 
     /// After the last try. When nothing was ever answered, no other request will be.
-    fn given_up(&self, run: &Run, unlucky: Unlucky, tries: u32) -> Error {
+    fn given_up(&self, run: &Run, unlucky: Retryable, tries: u32) -> ModelError {
         let (host, why) = (self.host(), unlucky.why);
         if !unlucky.is_down || run.has_answered() {
-            return Error::Failed(format!("{why} ({tries} tries)"));
+            return ModelError::Failed(format!("{why} ({tries} tries)"));
         }
         let remedy = match self.endpoint.is_local {
             true => "start the server, or correct",
             false => "check the network, and",
         };
         let variable = self.endpoint.url_variable;
-        Error::Unreachable(format!("nothing answers at {host} ({why}): {remedy} {variable}"))
+        ModelError::Unreachable(format!("nothing answers at {host} ({why}): {remedy} {variable}"))
     }
 
     fn exchange(
@@ -166,28 +174,32 @@ impl Client {
         body: &[u8],
         questions: &Questions,
         retry: u32,
-    ) -> Result<Exchange, Error> {
-        let place = run.enter().ok_or(Error::OutOfTime)?;
+    ) -> Result<Exchange, ModelError> {
+        let place = run.enter().ok_or(ModelError::OutOfTime)?;
         let longest = Duration::from_secs(self.endpoint.timeout_seconds);
         let timeout = run.deadline().left().map_or(longest, |left| left.min(longest));
         let result = self.transport.post(body, retry, timeout.max(Duration::from_millis(1)));
-        if matches!(result, Err(Trouble::Cut(_) | Trouble::TimedOut)) {
-            run.halve_places(place.since);
+        if matches!(result, Err(TransportError::Cut(_) | TransportError::TimedOut)) {
+            run.halve_concurrency(place.since);
         }
         drop(place);
         Ok(match result {
             Ok(response) => self.judge(&response, questions),
-            Err(Trouble::TimedOut) => silence("no answer in time".into(), TIMEOUT_RETRIES),
+            Err(TransportError::TimedOut) => silence("no answer in time".into(), TIMEOUT_RETRIES),
             // Nobody listens there: on this machine that does not change by waiting.
-            Err(Trouble::Refused(why)) if self.endpoint.is_local => silence(why, 0),
-            Err(Trouble::Refused(why) | Trouble::Cut(why) | Trouble::Network(why)) => {
-                silence(self.hide(&why), RETRIES)
+            Err(TransportError::Refused(why)) if self.endpoint.is_local => silence(why, 0),
+            Err(
+                TransportError::Refused(why)
+                | TransportError::Cut(why)
+                | TransportError::Network(why),
+            ) => silence(self.hide(&why), RETRIES),
+            Err(TransportError::Permanent(why)) => {
+                Exchange::Ended(ModelError::Unreachable(format!(
+                    "{} cannot be asked: {} (behind a company proxy, set CONTEXT_PACKER_CA_FILE)",
+                    self.host(),
+                    self.hide(&why)
+                )))
             }
-            Err(Trouble::Permanent(why)) => Exchange::Ended(Error::Unreachable(format!(
-                "{} cannot be asked: {} (behind a company proxy, set CONTEXT_PACKER_CA_FILE)",
-                self.host(),
-                self.hide(&why)
-            ))),
         })
     }
 
@@ -196,7 +208,7 @@ impl Client {
             return match wire::answer(&response.body, questions) {
                 Ok(answer) => Exchange::Answered(answer),
                 Err(Unusable::Cut) => again(None, "the answer was cut".into()),
-                Err(Unusable::Wrong(why)) => Exchange::Ended(Error::Failed(self.hide(&why))),
+                Err(Unusable::Wrong(why)) => Exchange::Ended(ModelError::Failed(self.hide(&why))),
             };
         }
         // Before a message is cut, so that no half of a key is left.
@@ -207,10 +219,10 @@ impl Client {
         match response.status {
             408 | 409 | 425 | 429 | 500..=599 => again(delay(response), what),
             400 | 413 if is_too_large || response.status == 413 => {
-                Exchange::Ended(Error::TooLarge(what))
+                Exchange::Ended(ModelError::TooLarge(what))
             }
-            403 if !complaint.is_json => Exchange::Ended(Error::Rejected(what)),
-            _ => Exchange::Ended(Error::Refused(self.refusal(response.status, &what))),
+            403 if !complaint.is_json => Exchange::Ended(ModelError::Rejected(what)),
+            _ => Exchange::Ended(ModelError::Refused(self.refusal(response.status, &what))),
         }
     }
 
@@ -232,10 +244,12 @@ impl Client {
     /// Whether a request that nobody could object to is turned away as well.
     fn is_blocked(&self, run: &Run) -> bool {
         let statement = Question::statement("The word in the state is `ok`.".into());
-        let probe =
-            Ask { state: State::Text("ok".into()), questions: vec![("ok".into(), statement)] };
+        let probe = ModelRequest {
+            state: RequestState::Text("ok".into()),
+            questions: vec![("ok".into(), statement)],
+        };
         let sent = self.body(&probe).and_then(|body| self.persist(run, &body, &probe.questions));
-        matches!(sent, Err(Error::Rejected(_)))
+        matches!(sent, Err(ModelError::Rejected(_)))
     }
 
     /// The URL without its path: all that a person needs to know, and it holds no secret.
@@ -251,12 +265,12 @@ impl Client {
 
 /// The service spoke, but not with an answer.
 fn again(delay: Option<Duration>, why: String) -> Exchange {
-    Exchange::Unlucky(Unlucky { delay, why, is_down: false, retries: RETRIES })
+    Exchange::Retryable(Retryable { delay, why, is_down: false, retries: RETRIES })
 }
 
 /// Nothing came back.
 fn silence(why: String, retries: u32) -> Exchange {
-    Exchange::Unlucky(Unlucky { delay: None, why, is_down: true, retries })
+    Exchange::Retryable(Retryable { delay: None, why, is_down: true, retries })
 }
 
 fn delay(response: &Response) -> Option<Duration> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why there is no answer. Texts are ready to be shown and never hold a key or a part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Error {
+pub enum ModelError {
     /// A variable is missing or wrong: nothing was sent. Names the variable and the remedy.
     Setting(String),
     /// The service refuses us: key, credits, model, policy, or a request it cannot read. No other request will do better.
@@ -39,7 +39,7 @@ pub enum Error {
 
 /// How far an error reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum ErrorScope {
     /// The whole run ends.
     Run,
     /// This request alone; its files score zero and are reported.
@@ -48,38 +48,40 @@ pub enum Reach {
     Size,
 }
 
-impl Error {
+impl ModelError {
     /// How far the error reaches.
     #[must_use]
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> ErrorScope {
         match self {
-            Error::TooLarge(_) | Error::Rejected(_) => Reach::Size,
-            Error::Failed(_) | Error::OutOfTime => Reach::Request,
-            _ => Reach::Run,
+            ModelError::TooLarge(_) | ModelError::Rejected(_) => ErrorScope::Size,
+            ModelError::Failed(_) | ModelError::OutOfTime => ErrorScope::Request,
+            _ => ErrorScope::Run,
         }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Setting(text)
-            | Error::Refused(text)
-            | Error::Blocked(text)
-            | Error::Unreachable(text)
-            | Error::TooLarge(text)
-            | Error::Rejected(text)
-            | Error::Failed(text) => f.write_str(text),
-            Error::OutOfTime => f.write_str("the deadline passed before the model had answered"),
-            Error::BudgetSpent { spent, budget } => write!(
+            ModelError::Setting(text)
+            | ModelError::Refused(text)
+            | ModelError::Blocked(text)
+            | ModelError::Unreachable(text)
+            | ModelError::TooLarge(text)
+            | ModelError::Rejected(text)
+            | ModelError::Failed(text) => f.write_str(text),
+            ModelError::OutOfTime => {
+                f.write_str("the deadline passed before the model had answered")
+            }
+            ModelError::BudgetSpent { spent, budget } => write!(
                 f,
                 "the token budget is spent: {spent} of {budget} input tokens; raise CONTEXT_PACKER_TOKEN_BUDGET or start anew"
             ),
-            Error::NothingScored { batches, reason } => {
+            ModelError::NothingScored { batches, reason } => {
                 write!(f, "all {batches} requests to the model failed; the first: {reason}")
             }
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for ModelError {}

@@ -18,7 +18,7 @@ pub mod transport;
 pub mod wire;
 
 pub use self::client::Client;
-pub use self::error::Error;
+pub use self::error::ModelError;
 pub use self::run::{Deadline, Run};
 pub use self::settings::Settings;
 pub use crate::rerank::jev::{Project, Reranked, rerank};

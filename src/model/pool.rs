@@ -37,7 +37,7 @@ struct Queue<J, D> {
 /// What the threads share.
 struct Pool<J, P, W, D> {
     queue: Mutex<Queue<J, D>>,
-    bell: Condvar,
+    wakeup: Condvar,
     prepare: P,
     work: W,
 }
@@ -55,7 +55,7 @@ where
     let Steps { prepare, work, done } = steps;
     let (waiting, preparing, running, idle, threads) = (jobs.into(), 0, 0, 0, 1);
     let queue = Queue { waiting, preparing, processors, running, idle, threads, most, done };
-    let pool = Pool { queue: Mutex::new(queue), bell: Condvar::new(), prepare, work };
+    let pool = Pool { queue: Mutex::new(queue), wakeup: Condvar::new(), prepare, work };
     std::thread::scope(|scope| pool.serve(scope));
 }
 
@@ -105,7 +105,7 @@ where
                 return None;
             }
             queue.idle += 1;
-            queue = self.bell.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self.wakeup.wait(queue).unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
         }
     }
@@ -113,10 +113,10 @@ where
     /// Wakes as many threads as there is something for: each that wakes for nothing costs a switch.
     fn wake(&self, queue: &Queue<J, D>) {
         if queue.running == 0 && queue.waiting.is_empty() {
-            self.bell.notify_all();
+            self.wakeup.notify_all();
         }
         let places = queue.processors - queue.preparing;
-        (0..queue.waiting.len().min(places)).for_each(|_| self.bell.notify_one());
+        (0..queue.waiting.len().min(places)).for_each(|_| self.wakeup.notify_one());
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue<J, D>> {

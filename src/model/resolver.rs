@@ -16,7 +16,7 @@ const BELIEVED: Duration = Duration::from_secs(60);
 
 /// The library's resolver, with the newest answer kept.
 #[derive(Debug, Default)]
-pub(super) struct Remembering {
+pub(super) struct CachingResolver {
     resolver: DefaultResolver,
     newest: Mutex<Option<Known>>,
 }
@@ -28,7 +28,7 @@ struct Known {
     since: Instant,
 }
 
-impl Resolver for Remembering {
+impl Resolver for CachingResolver {
     /// Requests that start together wait for one look-up, which takes no longer than the first of them may.
     fn resolve(
         &self,

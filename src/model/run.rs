@@ -1,6 +1,6 @@
 //! What the requests of one run share: the deadline, the places in flight, pauses, the end, and the tally.
 //!
-//! A request takes a place with [`Run::enter`] and gives it back when its [`Place`] is dropped. A server that resets
+//! A request takes a place with [`Run::enter`] and gives it back when its [`Permit`] is dropped. A server that resets
 //! connections, or lets time run out, gets half as many at a time from then on; one that names a delay gets silence for that long.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -53,7 +53,7 @@ impl Deadline {
 pub struct Run {
     deadline: Deadline,
     places: Mutex<Places>,
-    bell: Condvar,
+    wakeup: Condvar,
     /// Whether any request of this run was answered.
     answered: AtomicBool,
     /// Whether a harmless request was turned away as well, once that was asked.
@@ -73,7 +73,7 @@ struct Places {
 }
 
 /// A place in flight; given back when dropped.
-pub(crate) struct Place<'a> {
+pub(crate) struct Permit<'a> {
     run: &'a Run,
     /// When it was taken.
     pub(crate) since: Instant,
@@ -81,7 +81,7 @@ pub(crate) struct Place<'a> {
 
 /// What the requests of a run came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct RunStats {
     /// Requests sent, retries included.
     pub calls: u64,
     /// Those that brought no answer.
@@ -100,7 +100,7 @@ impl Run {
         Run {
             deadline,
             places: Mutex::new(places),
-            bell: Condvar::new(),
+            wakeup: Condvar::new(),
             answered: AtomicBool::new(false),
             blocked: OnceLock::new(),
             calls: AtomicU64::new(0),
@@ -118,9 +118,9 @@ impl Run {
 
     /// What was sent and reported so far.
     #[must_use]
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> RunStats {
         let known = !self.usage_missing.load(Ordering::Relaxed);
-        Tally {
+        RunStats {
             calls: self.calls.load(Ordering::Relaxed),
             failed_calls: self.failed_calls.load(Ordering::Relaxed),
             input_tokens: known.then(|| self.input_tokens.load(Ordering::Relaxed)),
@@ -130,7 +130,7 @@ impl Run {
     /// Ends the run: nothing more is sent, nobody sleeps on.
     pub fn stop(&self) {
         self.lock().stopped = true;
-        self.bell.notify_all();
+        self.wakeup.notify_all();
     }
 
     /// Whether nothing more is sent.
@@ -139,7 +139,7 @@ impl Run {
     }
 
     /// Waits for a place. `None`: the deadline has passed or the run has ended.
-    pub(crate) fn enter(&self) -> Option<Place<'_>> {
+    pub(crate) fn enter(&self) -> Option<Permit<'_>> {
         let mut places = self.lock();
         loop {
             if places.stopped || self.deadline.has_passed() {
@@ -153,7 +153,7 @@ impl Run {
                 None => {
                     places.taken += 1;
                     self.calls.fetch_add(1, Ordering::Relaxed);
-                    return Some(Place { run: self, since: now });
+                    return Some(Permit { run: self, since: now });
                 }
             }
         }
@@ -174,14 +174,14 @@ impl Run {
     }
 
     /// Nobody sends anything for that long: the server asked for it.
-    pub(crate) fn keep_silent(&self, duration: Duration) {
+    pub(crate) fn pause_for(&self, duration: Duration) {
         let until = Instant::now() + duration;
         let mut places = self.lock();
         places.silent_until = places.silent_until.max(Some(until));
     }
 
     /// Half as many requests at a time, once for all that were in flight together.
-    pub(crate) fn halve_places(&self, since: Instant) {
+    pub(crate) fn halve_concurrency(&self, since: Instant) {
         let mut places = self.lock();
         if places.halved_at.is_none_or(|at| since > at) {
             places.limit = (places.limit / 2).max(1);
@@ -219,24 +219,24 @@ impl Run {
         places: MutexGuard<'a, Places>,
         most: Option<Duration>,
     ) -> MutexGuard<'a, Places> {
-        // A flag rings no bell: it is looked at again and again.
+        // A flag rings no wakeup: it is looked at again and again.
         let look = self.deadline.is_cancelled.as_ref().map(|_| FLAG_PERIOD);
         let most = [most, self.deadline.left(), look].into_iter().flatten().min();
         match most {
             // The deadline counts as passed only at zero: never wait for nothing.
             Some(most) => {
                 let most = most.max(Duration::from_millis(1));
-                self.bell.wait_timeout(places, most).unwrap_or_else(PoisonError::into_inner).0
+                self.wakeup.wait_timeout(places, most).unwrap_or_else(PoisonError::into_inner).0
             }
-            None => self.bell.wait(places).unwrap_or_else(PoisonError::into_inner),
+            None => self.wakeup.wait(places).unwrap_or_else(PoisonError::into_inner),
         }
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         self.run.lock().taken -= 1;
-        self.run.bell.notify_all();
+        self.run.wakeup.notify_all();
     }
 }
 
@@ -249,8 +249,8 @@ mod tests {
         let run = Run::new(4, Deadline::NEVER);
         let first = run.enter().unwrap();
         let second = run.enter().unwrap();
-        run.halve_places(first.since);
-        run.halve_places(second.since);
+        run.halve_concurrency(first.since);
+        run.halve_concurrency(second.since);
         assert_eq!(run.lock().limit, 2);
         drop((first, second));
         assert_eq!(run.lock().taken, 0);
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn silence_holds_everybody_back() {
         let run = Run::new(2, Deadline::NEVER);
-        run.keep_silent(Duration::from_millis(40));
+        run.pause_for(Duration::from_millis(40));
         let started = Instant::now();
         assert!(run.enter().is_some());
         assert!(started.elapsed() >= Duration::from_millis(40));

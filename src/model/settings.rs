@@ -1,6 +1,6 @@
 //! Who is asked, with which key, how much at a time: environment in, [`Settings`] out. Opens nothing.
 
-use super::error::Error;
+use super::error::ModelError;
 use super::secret::Secret;
 use crate::config::{Environment, Number};
 
@@ -62,7 +62,7 @@ pub struct Endpoint {
     pub url_variable: &'static str,
     /// Whether it is on this machine: no TLS, no proxy.
     pub is_local: bool,
-    /// Sent as a bearer token; none for local servers without one.
+    /// Encoded as a bearer token; none for local servers without one.
     pub key: Option<Secret>,
     /// The variable that the key came from, for error messages.
     pub key_variable: &'static str,
@@ -116,7 +116,7 @@ impl Depth {
     ///
     /// # Errors
     /// A value out of range; the message names the variable.
-    pub fn read(environment: Environment<'_>) -> Result<Depth, Error> {
+    pub fn read(environment: Environment<'_>) -> Result<Depth, ModelError> {
         Ok(Depth {
             compare: number(COMPARE_TOP, environment)? == 1,
             roles: number(ROLES, environment)? == 1,
@@ -125,8 +125,8 @@ impl Depth {
     }
 }
 
-fn number(number: Number, environment: Environment<'_>) -> Result<u64, Error> {
-    number.read(environment).map_err(|error| Error::Setting(format!("{error:#}")))
+fn number(number: Number, environment: Environment<'_>) -> Result<u64, ModelError> {
+    number.read(environment).map_err(|error| ModelError::Setting(format!("{error:#}")))
 }
 
 fn size(value: u64) -> usize {
@@ -138,7 +138,7 @@ impl Settings {
     ///
     /// # Errors
     /// No key, a URL that is not allowed, a value out of range; the message names the variable and the remedy.
-    pub fn jev(environment: Environment<'_>) -> Result<Settings, Error> {
+    pub fn jev(environment: Environment<'_>) -> Result<Settings, ModelError> {
         let endpoint = match environment("JEV_BACKEND").as_deref().map(str::trim) {
             None | Some("auto" | "") => automatic(environment)?,
             Some("typesafe") => direct(environment)?,
@@ -146,7 +146,7 @@ impl Settings {
             Some(other) => {
                 let text =
                     format!("JEV_BACKEND must be auto, typesafe or gateway, but is {other:?}");
-                return Err(Error::Setting(text));
+                return Err(ModelError::Setting(text));
             }
         };
         Settings::with(endpoint, environment)
@@ -156,13 +156,13 @@ impl Settings {
     ///
     /// # Errors
     /// A URL that is not plain http on this machine, a model id that is none.
-    pub fn laya(environment: Environment<'_>) -> Result<Settings, Error> {
+    pub fn laya(environment: Environment<'_>) -> Result<Settings, ModelError> {
         let url = set(environment, "CONTEXT_PACKER_LAYA_URL").unwrap_or_else(|| LAYA_URL.into());
         let authority = url.strip_prefix("http://").map(|rest| rest.split('/').next());
         if !authority.flatten().is_some_and(is_loopback) {
             let text =
                 "CONTEXT_PACKER_LAYA_URL must be http on this machine (127.0.0.1 or localhost)";
-            return Err(Error::Setting(text.into()));
+            return Err(ModelError::Setting(text.into()));
         }
         let (url, is_local) = checked_url("CONTEXT_PACKER_LAYA_URL", &url)?;
         let model =
@@ -170,7 +170,7 @@ impl Settings {
         let is_id = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
         if model.len() > 64 || !model.bytes().all(is_id) {
             let text = "CONTEXT_PACKER_LAYA_MODEL must be 1 to 64 of A-Z a-z 0-9 . _ -";
-            return Err(Error::Setting(text.into()));
+            return Err(ModelError::Setting(text.into()));
         }
         let endpoint = Endpoint {
             url,
@@ -186,7 +186,7 @@ impl Settings {
         Settings::with(endpoint, environment)
     }
 
-    fn with(mut endpoint: Endpoint, environment: Environment<'_>) -> Result<Settings, Error> {
+    fn with(mut endpoint: Endpoint, environment: Environment<'_>) -> Result<Settings, ModelError> {
         let most = size(number(IN_FLIGHT, environment)?);
         endpoint.in_flight = endpoint.in_flight.min(most);
         Ok(Settings {
@@ -203,7 +203,7 @@ fn set(environment: Environment<'_>, name: &str) -> Option<String> {
     environment(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-fn automatic(environment: Environment<'_>) -> Result<Endpoint, Error> {
+fn automatic(environment: Environment<'_>) -> Result<Endpoint, ModelError> {
     let has = |name: &str| set(environment, name).is_some();
     if typesafe_key(environment).is_some() || has("TYPESAFE_BASE_URL") {
         return direct(environment);
@@ -211,7 +211,7 @@ fn automatic(environment: Environment<'_>) -> Result<Endpoint, Error> {
     if has("AI_GATEWAY_API_KEY") {
         return gateway(environment);
     }
-    Err(Error::Setting(
+    Err(ModelError::Setting(
         "provider jev needs a key: set TYPESAFE_API_KEY (console.typesafe.ai/keys) or AI_GATEWAY_API_KEY \
          (Vercel AI Gateway), or do without a model (--provider keywords, --policy local)"
             .into(),
@@ -224,14 +224,14 @@ fn typesafe_key(environment: Environment<'_>) -> Option<String> {
         .or_else(|| set(environment, "TYPESAFE_API_KEY"))
 }
 
-fn direct(environment: Environment<'_>) -> Result<Endpoint, Error> {
+fn direct(environment: Environment<'_>) -> Result<Endpoint, ModelError> {
     let root = set(environment, "TYPESAFE_BASE_URL").unwrap_or_else(|| DIRECT_ROOT.into());
     let (root, is_local) = checked_url("TYPESAFE_BASE_URL", &root)?;
     let key = typesafe_key(environment).and_then(|key| Secret::new(&key));
     if key.is_none() && !is_local {
         let text = "provider jev needs TYPESAFE_API_KEY: make a key at console.typesafe.ai/keys, \
                     or do without a model (--provider keywords, --policy local)";
-        return Err(Error::Setting(text.into()));
+        return Err(ModelError::Setting(text.into()));
     }
     Ok(Endpoint {
         url: system_one(&root),
@@ -247,14 +247,14 @@ fn direct(environment: Environment<'_>) -> Result<Endpoint, Error> {
 }
 
 /// `CONTEXT_PACKER_GATEWAY_URL` is a root; one that ends in `/typesafe` means the compatible route.
-fn gateway(environment: Environment<'_>) -> Result<Endpoint, Error> {
+fn gateway(environment: Environment<'_>) -> Result<Endpoint, ModelError> {
     let root =
         set(environment, "CONTEXT_PACKER_GATEWAY_URL").unwrap_or_else(|| GATEWAY_ROOT.into());
     let (root, is_local) = checked_url("CONTEXT_PACKER_GATEWAY_URL", &root)?;
     let Some(key) = set(environment, "AI_GATEWAY_API_KEY").and_then(|key| Secret::new(&key)) else {
         let text = "JEV_BACKEND=gateway needs AI_GATEWAY_API_KEY: make a key in Vercel's AI Gateway, \
                     or do without a model (--provider keywords, --policy local)";
-        return Err(Error::Setting(text.into()));
+        return Err(ModelError::Setting(text.into()));
     };
     let is_compatible = root.ends_with("/typesafe");
     let url =
@@ -272,10 +272,10 @@ fn gateway(environment: Environment<'_>) -> Result<Endpoint, Error> {
     })
 }
 
-fn header_safe(variable: &'static str) -> impl Fn(Secret) -> Result<Secret, Error> {
+fn header_safe(variable: &'static str) -> impl Fn(Secret) -> Result<Secret, ModelError> {
     move |key| {
         let is_visible = key.bearer().bytes().all(|b| (b' '..=b'~').contains(&b));
-        let wrong = || Error::Setting(format!("{variable} holds characters that no key has"));
+        let wrong = || ModelError::Setting(format!("{variable} holds characters that no key has"));
         is_visible.then_some(key).ok_or_else(wrong)
     }
 }
@@ -292,9 +292,9 @@ fn system_one(root: &str) -> String {
 }
 
 /// The URL without trailing slashes, and whether it is on this machine. Plain http is for this machine only.
-fn checked_url(variable: &str, url: &str) -> Result<(String, bool), Error> {
+fn checked_url(variable: &str, url: &str) -> Result<(String, bool), ModelError> {
     // A URL may hold a password: messages name the variable alone.
-    let wrong = |why: &str| Err(Error::Setting(format!("{variable} {why}")));
+    let wrong = |why: &str| Err(ModelError::Setting(format!("{variable} {why}")));
     let Some((scheme, rest)) = url.split_once("://") else {
         return wrong("must start with https:// (or http:// on this machine)");
     };
@@ -340,7 +340,7 @@ mod tests {
 
     type Table<'a> = &'a [(&'a str, &'a str)];
 
-    fn jev(table: Table<'_>) -> Result<Settings, Error> {
+    fn jev(table: Table<'_>) -> Result<Settings, ModelError> {
         Settings::jev(&|name| table.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).into()))
     }
 

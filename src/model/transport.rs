@@ -9,8 +9,8 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Proxy, http};
 
-use super::error::Error;
-use super::resolver::Remembering;
+use super::error::ModelError;
+use super::resolver::CachingResolver;
 use super::secret::Secret;
 use super::settings::{Endpoint, Network, Route};
 
@@ -19,7 +19,7 @@ pub const RESPONSE_BYTES: u64 = 4 * 1024 * 1024;
 /// Of each connection and direction: a third of a request of sketches. The library's 128 kB, times 48 connections times
 /// two, would all be cleared before anything is sent.
 const BUFFER_BYTES: usize = 32 * 1024;
-/// Sent with every request: the vendor's firewall turns away clients without one.
+/// Encoded with every request: the vendor's firewall turns away clients without one.
 const USER_AGENT: &str = concat!("context-packer/", env!("CARGO_PKG_VERSION"));
 /// Versions of the gateway's evaluation protocol (`@ai-sdk/gateway` 4.0.87).
 const GATEWAY_HEADERS: &[(&str, &str)] = &[
@@ -45,7 +45,7 @@ pub struct Response {
 
 /// Why nothing came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum TransportError {
     /// Not in time.
     TimedOut,
     /// Nobody listens there.
@@ -54,7 +54,7 @@ pub enum Trouble {
     Cut(String),
     /// Any other trouble on the way, name resolution included.
     Network(String),
-    /// Trouble that a second try meets again: certificates, an answer that is no HTTP or too long.
+    /// TransportError that a second try meets again: certificates, an answer that is no HTTP or too long.
     Permanent(String),
 }
 
@@ -64,7 +64,7 @@ pub trait Transport: Send + Sync {
     ///
     /// # Errors
     /// No response in time, or none that can be read.
-    fn post(&self, body: &[u8], retry: u32, timeout: Duration) -> Result<Response, Trouble>;
+    fn post(&self, body: &[u8], retry: u32, timeout: Duration) -> Result<Response, TransportError>;
 }
 
 /// The network.
@@ -78,7 +78,7 @@ impl Http {
     ///
     /// # Errors
     /// A certificate file that cannot be read, a proxy that is no URL.
-    pub fn new(endpoint: Endpoint, network: &Network) -> Result<Http, Error> {
+    pub fn new(endpoint: Endpoint, network: &Network) -> Result<Http, ModelError> {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -94,13 +94,13 @@ impl Http {
             config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
         }
         let connector = DefaultConnector::default();
-        let agent = Agent::with_parts(config.build(), connector, Remembering::default());
+        let agent = Agent::with_parts(config.build(), connector, CachingResolver::default());
         Ok(Http { agent, endpoint })
     }
 }
 
 impl Transport for Http {
-    fn post(&self, body: &[u8], retry: u32, timeout: Duration) -> Result<Response, Trouble> {
+    fn post(&self, body: &[u8], retry: u32, timeout: Duration) -> Result<Response, TransportError> {
         let mut request = self
             .agent
             .post(&self.endpoint.url)
@@ -124,7 +124,7 @@ impl Transport for Http {
     }
 }
 
-fn read(mut response: http::Response<Body>) -> Result<Response, Trouble> {
+fn read(mut response: http::Response<Body>) -> Result<Response, TransportError> {
     let header = |name: &str| {
         response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
     };
@@ -139,36 +139,42 @@ fn read(mut response: http::Response<Body>) -> Result<Response, Trouble> {
     Ok(Response { body: body.map_err(|error| trouble(&error))?, ..head })
 }
 
-fn trouble(error: &ureq::Error) -> Trouble {
+fn trouble(error: &ureq::Error) -> TransportError {
     use std::io::ErrorKind;
     let text = error.to_string();
     match error {
-        ureq::Error::Timeout(_) => Trouble::TimedOut,
+        ureq::Error::Timeout(_) => TransportError::TimedOut,
         ureq::Error::Io(io) => match io.kind() {
-            ErrorKind::TimedOut | ErrorKind::WouldBlock => Trouble::TimedOut,
-            ErrorKind::InvalidData if text.contains("certificate") => Trouble::Permanent(text),
-            ErrorKind::ConnectionRefused => Trouble::Refused(text),
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => TransportError::TimedOut,
+            ErrorKind::InvalidData if text.contains("certificate") => {
+                TransportError::Permanent(text)
+            }
+            ErrorKind::ConnectionRefused => TransportError::Refused(text),
             ErrorKind::ConnectionReset
             | ErrorKind::ConnectionAborted
             | ErrorKind::BrokenPipe
             | ErrorKind::UnexpectedEof
-            | ErrorKind::NotConnected => Trouble::Cut(text),
-            _ => Trouble::Network(text),
+            | ErrorKind::NotConnected => TransportError::Cut(text),
+            _ => TransportError::Network(text),
         },
-        ureq::Error::BodyStalled | ureq::Error::ConnectionFailed => Trouble::Cut(text),
-        ureq::Error::HostNotFound | ureq::Error::ConnectProxyFailed(_) => Trouble::Network(text),
-        ureq::Error::BodyExceedsLimit(_) => Trouble::Permanent("the answer is too long".into()),
-        _ => Trouble::Permanent(text),
+        ureq::Error::BodyStalled | ureq::Error::ConnectionFailed => TransportError::Cut(text),
+        ureq::Error::HostNotFound | ureq::Error::ConnectProxyFailed(_) => {
+            TransportError::Network(text)
+        }
+        ureq::Error::BodyExceedsLimit(_) => {
+            TransportError::Permanent("the answer is too long".into())
+        }
+        _ => TransportError::Permanent(text),
     }
 }
 
 /// The proxy of the environment; never for a server on this machine.
-fn proxy(endpoint: &Endpoint, network: &Network) -> Result<Option<Proxy>, Error> {
+fn proxy(endpoint: &Endpoint, network: &Network) -> Result<Option<Proxy>, ModelError> {
     let Some((variable, url)) = network.proxy.as_ref().filter(|_| !endpoint.is_local) else {
         return Ok(None);
     };
     // The URL may hold a password: it is not repeated.
-    let wrong = |_| Error::Setting(format!("{variable} is not the URL of a proxy"));
+    let wrong = |_| ModelError::Setting(format!("{variable} is not the URL of a proxy"));
     let proxy = Proxy::new(url).map_err(wrong)?;
     let Some(exceptions) = &network.no_proxy else { return Ok(Some(proxy)) };
     let mut builder = Proxy::builder(proxy.protocol()).host(proxy.host()).port(proxy.port());
@@ -181,8 +187,8 @@ fn proxy(endpoint: &Endpoint, network: &Network) -> Result<Option<Proxy>, Error>
     builder.build().map(Some).map_err(wrong)
 }
 
-fn certificates(path: &str) -> Result<Vec<ureq::tls::Certificate<'static>>, Error> {
-    let wrong = |why: String| Error::Setting(format!("CONTEXT_PACKER_CA_FILE {path:?} {why}"));
+fn certificates(path: &str) -> Result<Vec<ureq::tls::Certificate<'static>>, ModelError> {
+    let wrong = |why: String| ModelError::Setting(format!("CONTEXT_PACKER_CA_FILE {path:?} {why}"));
     let pem = std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     let mut found = Vec::new();
     for item in ureq::tls::parse_pem(&pem) {

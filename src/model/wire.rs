@@ -1,4 +1,4 @@
-//! The System One wire format: [`Ask`] → JSON, JSON → [`Answer`] or the message of an error.
+//! The System One wire format: [`ModelRequest`] → JSON, JSON → [`Answer`] or the message of an error.
 //!
 //! In the vendor's spelling, the gateway's, and Laya's. Answers are checked per asked key; what was not asked is
 //! ignored, what is missing or out of range is an error, never a default.
@@ -11,7 +11,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::settings::Route;
-use crate::core::rerank::request::{Ask, Probabilities, Question, Questions, State};
+use crate::core::rerank::request::{
+    ModelRequest, Probabilities, Question, Questions, RequestState,
+};
 
 /// Characters of an error's text that are shown.
 const MESSAGE_CHARS: usize = 200;
@@ -81,12 +83,12 @@ fn pairs<V: Serialize, S: Serializer>(pairs: &[(&str, V)], out: S) -> Result<S::
 /// The body of a request.
 ///
 /// # Errors
-/// [`State::Json`] that is no JSON.
-pub fn request_body(ask: &Ask, route: Route, model: &str) -> Result<Vec<u8>, String> {
+/// [`RequestState::Json`] that is no JSON.
+pub fn request_body(ask: &ModelRequest, route: Route, model: &str) -> Result<Vec<u8>, String> {
     let state = match &ask.state {
-        State::Fields(fields) => StateBody::Fields(borrowed(fields)),
-        State::Text(text) => StateBody::Text(text),
-        State::Json(json) => StateBody::Json(
+        RequestState::Fields(fields) => StateBody::Fields(borrowed(fields)),
+        RequestState::Text(text) => StateBody::Text(text),
+        RequestState::Json(json) => StateBody::Json(
             serde_json::from_str(json).map_err(|error| format!("the state is no JSON: {error}"))?,
         ),
     };
@@ -101,10 +103,12 @@ pub fn request_body(ask: &Ask, route: Route, model: &str) -> Result<Vec<u8>, Str
 }
 
 /// Bytes that a request takes, mostly: a body that grows is copied again and again.
-fn room(ask: &Ask) -> usize {
+fn room(ask: &ModelRequest) -> usize {
     let state = match &ask.state {
-        State::Fields(fields) => fields.iter().map(|(_, text)| text.len() + text.len() / 8).sum(),
-        State::Text(text) | State::Json(text) => text.len(),
+        RequestState::Fields(fields) => {
+            fields.iter().map(|(_, text)| text.len() + text.len() / 8).sum()
+        }
+        RequestState::Text(text) | RequestState::Json(text) => text.len(),
     };
     state + 256 * ask.questions.len()
 }
@@ -220,7 +224,7 @@ fn probability(value: Option<&Value>) -> Result<f64, &'static str> {
 
 /// What the body of an error says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Complaint {
+pub struct ErrorBody {
     /// Whether it is a JSON object: the service itself speaks, and not a firewall before it.
     pub is_json: bool,
     /// `error_type` or `type`, if given.
@@ -231,10 +235,10 @@ pub struct Complaint {
 
 /// Reads the body of an error, in all the shapes the services use. Never fails: what is unreadable is shown as it is.
 #[must_use]
-pub fn complaint(body: &[u8]) -> Complaint {
+pub fn complaint(body: &[u8]) -> ErrorBody {
     let text = String::from_utf8_lossy(body);
     let Ok(Value::Object(json)) = serde_json::from_slice::<Value>(body) else {
-        return Complaint { message: plain(&text), ..Complaint::default() };
+        return ErrorBody { message: plain(&text), ..ErrorBody::default() };
     };
     let json = Value::Object(json);
     let word = |pointer: &str| json.pointer(pointer).and_then(Value::as_str);
@@ -246,7 +250,7 @@ pub fn complaint(body: &[u8]) -> Complaint {
         .or_else(|| json.get("detail").and_then(Value::as_array).map(|list| details(list)))
         .or_else(|| kind.map(str::to_owned))
         .unwrap_or_else(|| text.into_owned());
-    Complaint { is_json: true, kind: kind.map(str::to_owned), message: one_line(&message) }
+    ErrorBody { is_json: true, kind: kind.map(str::to_owned), message: one_line(&message) }
 }
 
 /// `questions.q1.criteria: should be an object; …`
@@ -281,11 +285,14 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn ask() -> Ask {
+    fn ask() -> ModelRequest {
         let options =
             vec![("f000".to_owned(), "one".to_owned()), ("f001".to_owned(), "two".to_owned())];
-        Ask {
-            state: State::Fields(vec![("task".into(), "t".into()), ("f000".into(), "x".into())]),
+        ModelRequest {
+            state: RequestState::Fields(vec![
+                ("task".into(), "t".into()),
+                ("f000".into(), "x".into()),
+            ]),
             questions: vec![
                 ("f000".into(), Question::statement("s".into())),
                 ("pick".into(), Question::Choice { instructions: "i".into(), options }),
@@ -310,11 +317,11 @@ mod tests {
         ask.questions.truncate(1);
         ask.questions[0].1 =
             Question::YesNo { instructions: "s".into(), yes: Some("y".into()), no: None };
-        ask.state = State::Json(r#"{"b":1,"a":[ ]}"#.into());
+        ask.state = RequestState::Json(r#"{"b":1,"a":[ ]}"#.into());
         let body = String::from_utf8(request_body(&ask, Route::SystemOne, "m").unwrap()).unwrap();
         assert!(body.contains(r#""state":{"b":1,"a":[ ]}"#), "{body}");
         assert!(body.contains(r#""criteria":{"true":"y"}"#), "{body}");
-        ask.state = State::Json("{".into());
+        ask.state = RequestState::Json("{".into());
         assert!(request_body(&ask, Route::SystemOne, "m").is_err());
     }
 

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::root::Root;
-use super::{Error, Warning, git};
+use super::{ProjectError, Warning, git};
 
 /// Extensions of source files: the seed's list, and styles, markup, SQL and templates.
 pub const EXTENSIONS: &[&str] = &[
@@ -107,7 +107,7 @@ pub struct Listing {
 ///
 /// # Errors
 /// A repository that git cannot read.
-pub fn list(root: &Root, extensions: &Extensions) -> Result<Listing, Error> {
+pub fn list(root: &Root, extensions: &Extensions) -> Result<Listing, ProjectError> {
     let mut listing = match &root.git_top {
         Some(_) => list_by_git(root, extensions)?,
         None => list_by_walk(&root.path, extensions),
@@ -126,12 +126,12 @@ fn finish(root: &Root, mut listing: Listing) -> Listing {
         listing.paths.truncate(MAX_FILES);
         listing.warnings.push(Warning::TooManyFiles(MAX_FILES));
     }
-    let mut folders = RealFolders::default();
+    let mut folders = SymlinkGuard::default();
     listing.paths.retain(|path| folders.contain(&root.path, path));
     listing
 }
 
-fn list_by_git(root: &Root, extensions: &Extensions) -> Result<Listing, Error> {
+fn list_by_git(root: &Root, extensions: &Extensions) -> Result<Listing, ProjectError> {
     let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let output = match git::command(&root.path, &args).output() {
         Ok(output) => output,
@@ -143,7 +143,9 @@ fn list_by_git(root: &Root, extensions: &Extensions) -> Result<Listing, Error> {
     };
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);
-        return Err(Error::GitListing(message.lines().next().unwrap_or("no message").to_owned()));
+        return Err(ProjectError::GitListing(
+            message.lines().next().unwrap_or("no message").to_owned(),
+        ));
     }
     Ok(sources(root, extensions, output.stdout.split(|&b| b == 0)))
 }
@@ -229,12 +231,12 @@ pub(crate) fn is_skipped_folder(entry: &ignore::DirEntry) -> bool {
 ///
 /// Git lists a tracked `lib/a.rs` even after someone has put a symlink in place of `lib`; reading it would leave the root.
 #[derive(Default)]
-pub(crate) struct RealFolders {
+pub(crate) struct SymlinkGuard {
     known: HashMap<Vec<u8>, bool>,
     last: Vec<u8>,
 }
 
-impl RealFolders {
+impl SymlinkGuard {
     pub(crate) fn contain(&mut self, root: &Path, path: &[u8]) -> bool {
         let Some(slash) = path.iter().rposition(|&b| b == b'/') else { return true };
         let folder = &path[..slash];
@@ -267,7 +269,7 @@ impl RealFolders {
 /// A root for very many paths: `.` where the process stands in it, as hooks and servers do, so that the system walks down from there.
 ///
 /// Nothing here ever changes the folder of the process.
-pub(crate) fn near(root: &Path) -> &Path {
+pub(crate) fn relative_root(root: &Path) -> &Path {
     let here = Path::new(".");
     let id = |folder: &Path| fs::metadata(folder).map(|m| (m.dev(), m.ino())).ok();
     // By what it is, not by its name: something may be mounted over the folder.

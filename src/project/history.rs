@@ -79,19 +79,19 @@ impl Log {
 
 /// One commit of git's output.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct LogCommit<'a> {
     pub(crate) id: &'a [u8],
     pub(crate) subject: &'a [u8],
     pub(crate) paths: Vec<&'a [u8]>,
 }
 
 /// Reads the output of [`LOG`].
-pub(crate) fn entries(log: &[u8]) -> Vec<Entry<'_>> {
-    let mut entries: Vec<Entry<'_>> = Vec::new();
+pub(crate) fn entries(log: &[u8]) -> Vec<LogCommit<'_>> {
+    let mut entries: Vec<LogCommit<'_>> = Vec::new();
     for token in log.split(|&b| b == 0) {
         if let Some((&COMMIT_MARK, commit)) = token.split_first() {
             let (id, subject) = split_once(commit, b' ');
-            entries.push(Entry { id, subject, paths: Vec::new() });
+            entries.push(LogCommit { id, subject, paths: Vec::new() });
             continue;
         }
         // A line break stands between the commit and its first file.
@@ -109,7 +109,7 @@ pub(crate) fn entries(log: &[u8]) -> Vec<Entry<'_>> {
 #[must_use]
 pub fn parse(log: &[u8], documents: &[Document], skip: &HashSet<Vec<u8>>) -> History {
     let place = |path: &&[u8]| documents.binary_search_by(|d| d.path.as_slice().cmp(path)).ok();
-    let commit = |entry: Entry<'_>| Commit {
+    let commit = |entry: LogCommit<'_>| Commit {
         subject: entry.subject.to_vec(),
         documents: entry.paths.iter().filter_map(place).map(|at| at as u32).collect(),
         n_files: entry.paths.len(),
@@ -128,11 +128,12 @@ fn split_once(text: &[u8], separator: u8) -> (&[u8], &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::search::corpus::Kind;
+    use crate::core::search::corpus::DocumentKind;
 
     #[test]
     fn git_output() {
-        let document = |path: &str| Document { path: path.into(), length: 1, kind: Kind::Source };
+        let document =
+            |path: &str| Document { path: path.into(), length: 1, kind: DocumentKind::Source };
         let documents = [document("a b.rs"), document("dir/c\n\".rs"), document("z.rs")];
         let log = b"\x01aa fix: the thing\0\na b.rs\0gone.rs\0dir/c\n\".rs\0\x01bb empty\0\x01cc root\0\nz.rs\0";
         let history = parse(log, &documents, &HashSet::new());

@@ -12,27 +12,27 @@ use std::path::PathBuf;
 
 /// Why a project cannot be ranked. Everything less is a [`Warning`].
 #[derive(Debug)]
-pub enum Error {
+pub enum ProjectError {
     /// The root does not exist or is no folder: the caller named the wrong place.
     Root(PathBuf, io::Error),
     /// `git` started but could not list the files: the repository is damaged or not ours to read.
     GitListing(String),
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ProjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Root(path, error) => {
+            ProjectError::Root(path, error) => {
                 write!(f, "cannot read project {}: {error}; check --root", path.display())
             }
-            Error::GitListing(message) => {
+            ProjectError::GitListing(message) => {
                 write!(f, "git cannot list this project's files: {message}; try `git status` there")
             }
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for ProjectError {}
 
 /// Something that makes a result poorer and that the person should know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

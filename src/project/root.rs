@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use super::ProjectError;
 
 /// Files that mark the root of a project or of a package in a larger one.
 pub const MANIFESTS: &[&str] = &[
@@ -36,7 +36,7 @@ pub struct Root {
 ///
 /// # Errors
 /// It does not exist or is no folder.
-pub fn exactly(folder: &Path) -> Result<Root, Error> {
+pub fn exactly(folder: &Path) -> Result<Root, ProjectError> {
     let path = canonical(folder)?;
     let git_top =
         path.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf);
@@ -47,7 +47,7 @@ pub fn exactly(folder: &Path) -> Result<Root, Error> {
 ///
 /// # Errors
 /// The folder does not exist or is no folder.
-pub fn around(folder: &Path) -> Result<Root, Error> {
+pub fn around(folder: &Path) -> Result<Root, ProjectError> {
     let here = exactly(folder)?;
     let Some(top) = here.git_top.clone() else { return Ok(here) };
     let within: Vec<&Path> = here.path.ancestors().take_while(|a| a.starts_with(&top)).collect();
@@ -59,8 +59,8 @@ fn has_manifest(folder: &Path) -> bool {
     MANIFESTS.iter().any(|name| folder.join(name).is_file())
 }
 
-fn canonical(folder: &Path) -> Result<PathBuf, Error> {
-    let failed = |error| Error::Root(folder.to_path_buf(), error);
+fn canonical(folder: &Path) -> Result<PathBuf, ProjectError> {
+    let failed = |error| ProjectError::Root(folder.to_path_buf(), error);
     let path = folder.canonicalize().map_err(failed)?;
     // A file would only fail later, and less clearly.
     path.read_dir().map_err(failed)?;

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Warning;
-use super::files::{full_path, near};
-use crate::core::search::corpus::{Corpus, Counts, Kind};
+use super::files::{full_path, relative_root};
+use crate::core::search::corpus::{Corpus, Counts, DocumentKind};
 use crate::core::search::matcher::{Matcher, Scratch};
 use crate::core::search::query::Query;
 use crate::threads;
@@ -75,7 +75,7 @@ fn is_no_file(error: &io::Error) -> bool {
 
 /// What reading found; places in the list of paths, sorted.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct ScanCounts {
     pub(crate) counts: Vec<(usize, Counts)>,
     pub(crate) too_large: Vec<usize>,
     pub(crate) unreadable: Vec<usize>,
@@ -101,12 +101,12 @@ pub(crate) fn count<P: AsRef<[u8]> + Sync>(
     paths: &[P],
     query: &Query,
     max_bytes: u64,
-) -> Found {
-    let (matcher, root) = (Matcher::new(query), near(root));
+) -> ScanCounts {
+    let (matcher, root) = (Matcher::new(query), relative_root(root));
     let cursor = AtomicUsize::new(0);
     let work = || scan_share(root, paths, &matcher, max_bytes, &cursor);
-    let mut found = Found::default();
-    for share in threads::each(n_threads(paths.len()), work) {
+    let mut found = ScanCounts::default();
+    for share in threads::run_workers(n_threads(paths.len()), work) {
         found.counts.extend(share.counts);
         found.too_large.extend(share.too_large);
         found.unreadable.extend(share.unreadable);
@@ -146,8 +146,8 @@ fn scan_share<P: AsRef<[u8]>>(
     matcher: &Matcher<'_>,
     max_bytes: u64,
     cursor: &AtomicUsize,
-) -> Found {
-    let mut found = Found::default();
+) -> ScanCounts {
+    let mut found = ScanCounts::default();
     let mut scratch = Scratch::default();
     let mut buffer = Vec::new();
     loop {
@@ -169,7 +169,7 @@ fn scan_share<P: AsRef<[u8]>>(
 fn collect(query: &Query, mut paths: Vec<Vec<u8>>, counts: Vec<(usize, Counts)>) -> Corpus {
     let mut corpus = Corpus::new(query);
     for (at, counts) in counts {
-        if counts.kind != Kind::Binary {
+        if counts.kind != DocumentKind::Binary {
             corpus.push(std::mem::take(&mut paths[at]), &counts);
         }
     }

@@ -9,7 +9,7 @@ use crate::core::compact::run::Stats;
 use crate::core::compact::transcript::char_count;
 
 #[derive(Serialize)]
-struct Report<'r> {
+struct CompactionReport<'r> {
     chars_before: usize,
     chars_after: usize,
     tokens_before: usize,
@@ -54,7 +54,7 @@ pub fn json(pairing: &Pairing<'_, '_>, plan: &Plan, stats: &Stats) -> serde_json
         call: decision.scores.map(|scores| scores.call),
         result: decision.scores.map(|scores| scores.result),
     });
-    let report = Report {
+    let report = CompactionReport {
         chars_before: stats.chars_before,
         chars_after: stats.chars_after,
         tokens_before: stats.tokens_before,

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::config::Provider;
-use crate::core::rerank::fuse::Judged;
+use crate::core::rerank::fuse::ScoredFile;
 use crate::core::rerank::request::{Estimate, estimate_line, thousands};
 use crate::core::search::snippet::neutralise;
 use crate::pack::{Pack, Pick, Snippet};
 use crate::project::counted;
-use crate::rerank::Decided;
+use crate::rerank::ModelRanking;
 
 /// Characters of code shown in all, as in the seed: the rest of an answer has to fit the host's 10,000.
 pub const MAX_CODE_CHARS: usize = 8_000;
@@ -52,8 +52,8 @@ pub fn pack(pack: &Pack, root: &Path, explain: bool) -> String {
 }
 
 /// Who ranked, what it took, and what the scores mean.
-fn ranked_by(decided: Option<&Decided>) -> String {
-    let Some(Decided { provider, reranked: run }) = decided else {
+fn ranked_by(decided: Option<&ModelRanking>) -> String {
+    let Some(ModelRanking { provider, reranked: run }) = decided else {
         return "Ranked locally by text, paths and git history; read the top files before changing code.\n"
             .to_owned();
     };
@@ -112,7 +112,7 @@ fn mark(file: &Pick) -> String {
 }
 
 /// What a decision model said about a file, before why the local ranking had it.
-fn verdict(by: Provider, judged: &Judged) -> String {
+fn verdict(by: Provider, judged: &ScoredFile) -> String {
     let mut text = format!("{} {:.2} · ", by.name(), judged.relevance);
     match judged.keyword_rank {
         Some(rank) => _ = write!(text, "keyword #{} · ", rank + 1),

@@ -8,14 +8,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::passes::{self, Pass, Verdicts};
-use crate::core::rerank::fuse::{self, Judged};
-use crate::core::rerank::request::{Ask, COMPARED, PICK, Role, TASK_CHARS, cut, role_key};
+use crate::core::rerank::fuse::{self, ScoredFile};
+use crate::core::rerank::request::{
+    COMPARED, FileRole, ModelRequest, PICK, TASK_CHARS, cut, role_key,
+};
 use crate::core::rerank::request::{comparison, roles};
 use crate::core::rerank::sketch::Shown;
 use crate::model::client::Client;
-use crate::model::error::{Error, Reach};
+use crate::model::error::{ErrorScope, ModelError};
 use crate::model::pool::{self, Steps};
-use crate::model::run::{Deadline, Run, Tally};
+use crate::model::run::{Deadline, Run, RunStats};
 use crate::model::settings::{DOLLARS_PER_MILLION, Settings};
 use crate::model::wire::Answer;
 
@@ -49,13 +51,13 @@ pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reranked {
     /// The judged files, best first. Files outside of the pool are not in it.
-    pub files: Vec<Judged>,
+    pub files: Vec<ScoredFile>,
     /// The model as it names itself, or as it was asked for.
     pub model: String,
     /// Files of which at least a sketch was judged.
     pub scored: usize,
     /// What was sent and reported.
-    pub tally: Tally,
+    pub tally: RunStats,
     /// Requests that came to nothing; their files score 0.
     pub failed_batches: usize,
     /// Dollars; `None` when the service did not report its tokens.
@@ -77,7 +79,7 @@ pub struct Reranked {
 }
 
 /// What all steps of one ranking share.
-pub(super) struct Pack<'a> {
+pub(super) struct RerankContext<'a> {
     pub(super) client: &'a Client,
     pub(super) settings: &'a Settings,
     pub(super) run: &'a Run,
@@ -100,14 +102,22 @@ pub fn rerank(
     project: &Project<'_>,
     deadline: Deadline,
     progress: Progress<'_>,
-) -> Result<Reranked, Error> {
+) -> Result<Reranked, ModelError> {
     client.check_budget()?;
     let started = Instant::now();
     let run = Run::new(settings.endpoint.in_flight, deadline);
     let clean_task = crate::core::text::redact::redact(task.trim()).0;
     let shown_task = cut(&clean_task, TASK_CHARS);
     let redacted = Mutex::default();
-    let pack = Pack { client, settings, run: &run, task: shown_task, project, progress, redacted };
+    let pack = RerankContext {
+        client,
+        settings,
+        run: &run,
+        task: shown_task,
+        project,
+        progress,
+        redacted,
+    };
     let mut verdicts = passes::judge(&pack)?;
     let mut files = fuse::fuse(&relevances(&verdicts), project.first_stage);
     let comparing = Instant::now();
@@ -177,7 +187,7 @@ fn warnings(verdicts: &Verdicts, redacted: usize, task: &str) -> Vec<String> {
     warnings
 }
 
-impl Pack<'_> {
+impl RerankContext<'_> {
     /// What a pass shows of each document, in their order. One buffer serves all.
     pub(super) fn texts(&self, pass: Pass, documents: &[usize]) -> Vec<String> {
         let mut source = Vec::new();
@@ -208,7 +218,11 @@ impl Pack<'_> {
 }
 
 /// Lets the model compare the best with each other and name their parts, both at once; sorts again.
-fn compare(pack: &Pack<'_>, verdicts: &mut Verdicts, files: &mut [Judged]) -> Result<(), Error> {
+fn compare(
+    pack: &RerankContext<'_>,
+    verdicts: &mut Verdicts,
+    files: &mut [ScoredFile],
+) -> Result<(), ModelError> {
     let best: Vec<usize> = files.iter().take(COMPARED).map(|file| file.document).collect();
     let mut jobs = Vec::new();
     if pack.settings.depth.compare && best.len() > 1 {
@@ -220,13 +234,13 @@ fn compare(pack: &Pack<'_>, verdicts: &mut Verdicts, files: &mut [Judged]) -> Re
     let rejected = verdicts.rejected.clone();
     let shown = Best { pack, documents: &best, rejected: &rejected };
     let prepare = |step: &Step| step.request(&shown, Pass::Source);
-    let work = |step: &Step, request: Ask| step.ask(&shown, &request);
+    let work = |step: &Step, request: ModelRequest| step.ask(&shown, &request);
     let mut fatal = None;
     let done = |step: Step, result| {
         match result {
             Ok(answer) => step.apply(&answer, &mut files[..best.len()]),
-            Err(Error::OutOfTime) => verdicts.out_of_time = true,
-            Err(error) if error.reach() == Reach::Run => fatal = Some(error),
+            Err(ModelError::OutOfTime) => verdicts.out_of_time = true,
+            Err(error) if error.reach() == ErrorScope::Run => fatal = Some(error),
             Err(error) => verdicts.failures.push(error.to_string()),
         }
         Vec::new()
@@ -238,7 +252,7 @@ fn compare(pack: &Pack<'_>, verdicts: &mut Verdicts, files: &mut [Judged]) -> Re
 
 /// The best, as they are shown once more.
 struct Best<'a> {
-    pack: &'a Pack<'a>,
+    pack: &'a RerankContext<'a>,
     documents: &'a [usize],
     /// Of these only the path is shown.
     rejected: &'a BTreeSet<usize>,
@@ -265,17 +279,17 @@ enum Step {
 
 impl Step {
     /// If the request is too much or turned away, again with the sketches.
-    fn ask(self, best: &Best<'_>, request: &Ask) -> Result<Answer, Error> {
-        let Pack { client, run, .. } = best.pack;
+    fn ask(self, best: &Best<'_>, request: &ModelRequest) -> Result<Answer, ModelError> {
+        let RerankContext { client, run, .. } = best.pack;
         match client.ask(run, request) {
-            Err(error) if error.reach() == Reach::Size => {
+            Err(error) if error.reach() == ErrorScope::Size => {
                 client.ask(run, &self.request(best, Pass::Sketch))
             }
             other => other,
         }
     }
 
-    fn request(self, best: &Best<'_>, pass: Pass) -> Ask {
+    fn request(self, best: &Best<'_>, pass: Pass) -> ModelRequest {
         let (task, paths) = (best.pack.task, best.pack.project.paths);
         let paths: Vec<&str> = best.documents.iter().map(|&document| paths[document]).collect();
         match self {
@@ -284,7 +298,7 @@ impl Step {
         }
     }
 
-    fn apply(self, answer: &Answer, files: &mut [Judged]) {
+    fn apply(self, answer: &Answer, files: &mut [ScoredFile]) {
         for (n, file) in files.iter_mut().enumerate() {
             match self {
                 Step::Compare => {
@@ -298,8 +312,8 @@ impl Step {
     }
 }
 
-fn role(answer: &Answer, n: usize) -> Option<(Role, f64)> {
+fn role(answer: &Answer, n: usize) -> Option<(FileRole, f64)> {
     let given = answer.choices.get(&role_key(n))?;
-    let known = Role::ALL.iter().filter_map(|&role| Some((role, *given.get(role.name())?)));
+    let known = FileRole::ALL.iter().filter_map(|&role| Some((role, *given.get(role.name())?)));
     fuse::shown_role(&known.collect::<Vec<_>>())
 }

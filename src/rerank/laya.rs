@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use super::jev::{Progress, Project, Reranked, milliseconds};
 use crate::core::rerank::fuse::fuse;
-use crate::core::rerank::request::{Ask, POOL, Question, State, cut};
+use crate::core::rerank::request::{ModelRequest, POOL, Question, RequestState, cut};
 use crate::core::rerank::sketch::body;
 use crate::core::text::redact::redact;
 use crate::model::client::Client;
-use crate::model::error::Error;
+use crate::model::error::ModelError;
 use crate::model::run::{Deadline, Run};
 use crate::model::settings::Settings;
 
@@ -34,7 +34,7 @@ pub fn rerank(
     project: &Project<'_>,
     deadline: Deadline,
     progress: Progress<'_>,
-) -> Result<Reranked, Error> {
+) -> Result<Reranked, ModelError> {
     client.check_budget()?;
     let started = Instant::now();
     let (task, _) = redact(checked_task(task)?);
@@ -49,7 +49,7 @@ pub fn rerank(
                 verdicts.push((document, answer.yes.get(KEY).copied().unwrap_or(0.0)));
                 model = answer.model.or(model);
             }
-            Err(Error::OutOfTime) if !verdicts.is_empty() => {
+            Err(ModelError::OutOfTime) if !verdicts.is_empty() => {
                 partial = true;
                 break;
             }
@@ -78,11 +78,11 @@ pub fn rerank(
 
 /// # Errors
 /// More characters than the model reads.
-fn checked_task(task: &str) -> Result<&str, Error> {
+fn checked_task(task: &str) -> Result<&str, ModelError> {
     let task = task.trim();
     let length = task.chars().count();
     if length > TASK_CHARS {
-        return Err(Error::Setting(format!(
+        return Err(ModelError::Setting(format!(
             "provider laya takes tasks of up to {TASK_CHARS} characters, but this one has {length}: shorten it, or \
              use --provider keywords"
         )));
@@ -109,14 +109,14 @@ fn warnings(partial: bool, redacted: usize) -> Vec<String> {
 }
 
 /// One file, one question.
-pub(super) fn request(task: &str, project: &Project<'_>, document: usize) -> (Ask, usize) {
+pub(super) fn request(task: &str, project: &Project<'_>, document: usize) -> (ModelRequest, usize) {
     let path = project.paths[document];
     let mut source = Vec::new();
     (project.read)(document, &mut source);
     let shown = body(path, &source, EXCERPT_CHARS);
-    let state = State::Text(format!("File: {}\n{}", cut(path, PATH_CHARS), shown.text));
+    let state = RequestState::Text(format!("File: {}\n{}", cut(path, PATH_CHARS), shown.text));
     let statement =
         format!("This source file is relevant to implementing the following coding task: {task}");
     let questions = vec![(KEY.to_owned(), Question::statement(statement))];
-    (Ask { state, questions }, shown.redacted)
+    (ModelRequest { state, questions }, shown.redacted)
 }

@@ -12,7 +12,7 @@ use self::jev::{Project, Reranked};
 use crate::config::{Environment, Provider};
 use crate::core::rerank::request::Estimate;
 use crate::model::settings::Depth;
-use crate::model::{Client, Deadline, Error, Settings};
+use crate::model::{Client, Deadline, ModelError, Settings};
 use crate::pack::{FirstStage, Task};
 use crate::project::root::Root;
 use crate::project::scan;
@@ -26,7 +26,7 @@ pub struct Model {
 
 /// A model's ranking.
 #[derive(Debug, Clone)]
-pub struct Decided {
+pub struct ModelRanking {
     /// Who ranked.
     pub provider: Provider,
     /// What it said.
@@ -38,7 +38,10 @@ impl Model {
     ///
     /// # Errors
     /// No key, or a setting that is wrong; names the variable.
-    pub fn open(provider: Provider, environment: Environment<'_>) -> Result<Option<Model>, Error> {
+    pub fn open(
+        provider: Provider,
+        environment: Environment<'_>,
+    ) -> Result<Option<Model>, ModelError> {
         let settings = match provider {
             Provider::Keywords => return Ok(None),
             Provider::Jev => Settings::jev(environment)?,
@@ -51,7 +54,7 @@ impl Model {
     /// Ranks with the model. Sends sketches and excerpts of the project's files.
     ///
     /// # Errors
-    /// See [`Error`]; never a local ranking in the model's name.
+    /// See [`ModelError`]; never a local ranking in the model's name.
     pub fn rerank(
         &self,
         stage: &FirstStage,
@@ -59,7 +62,7 @@ impl Model {
         task: &Task,
         deadline: Deadline,
         progress: jev::Progress<'_>,
-    ) -> Result<Decided, Error> {
+    ) -> Result<ModelRanking, ModelError> {
         let rerank = match self.provider {
             Provider::Laya => laya::rerank,
             Provider::Jev | Provider::Keywords => jev::rerank,
@@ -67,7 +70,7 @@ impl Model {
         let reranked = with_project(stage, root, task, |project| {
             rerank(&self.client, &self.settings, &task.text, project, deadline, progress)
         })?;
-        Ok(Decided { provider: self.provider, reranked })
+        Ok(ModelRanking { provider: self.provider, reranked })
     }
 }
 
@@ -81,8 +84,8 @@ impl fmt::Debug for Model {
 /// The models that a long-lived process may be told to ask, each opened once, so that its token budget covers all calls.
 #[derive(Debug)]
 pub struct Models {
-    jev: Result<Option<Model>, Error>,
-    laya: Result<Option<Model>, Error>,
+    jev: Result<Option<Model>, ModelError>,
+    laya: Result<Option<Model>, ModelError>,
 }
 
 impl Models {
@@ -97,7 +100,7 @@ impl Models {
     ///
     /// # Errors
     /// See [`Model::open`].
-    pub fn get(&self, provider: Provider) -> Result<Option<&Model>, &Error> {
+    pub fn get(&self, provider: Provider) -> Result<Option<&Model>, &ModelError> {
         match provider {
             Provider::Keywords => Ok(None),
             Provider::Jev => self.jev.as_ref().map(Option::as_ref),
@@ -116,7 +119,7 @@ pub fn estimate(
     root: &Root,
     task: &Task,
     environment: Environment<'_>,
-) -> Result<Estimate, Error> {
+) -> Result<Estimate, ModelError> {
     let depth = Depth::read(environment)?;
     Ok(with_project(stage, root, task, |project| match provider {
         Provider::Keywords => Estimate::default(),

@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::jev::Pack;
+use super::jev::RerankContext;
 use crate::core::rerank::fuse::pool as best_of;
 use crate::core::rerank::request::{
     POOL, Question, SKETCHES_PER_REQUEST, SOURCE_CHARS, SOURCES_PER_REQUEST, file_key, relevance,
     shuffled,
 };
 use crate::core::rerank::sketch::{Shown, excerpt, sketch};
-use crate::model::error::{Error, Reach};
+use crate::model::error::{ErrorScope, ModelError};
 use crate::model::pool::{self, Steps};
 use crate::model::wire::Answer;
 
@@ -79,14 +79,14 @@ pub(super) struct Verdicts {
     batches_left: BTreeMap<Pass, usize>,
     batches_done: usize,
     halvings: usize,
-    fatal: Option<Error>,
+    fatal: Option<ModelError>,
 }
 
 /// Both passes over the files.
 ///
 /// # Errors
 /// Those that end a run. Failed requests are in the verdicts.
-pub(super) fn judge(pack: &Pack<'_>) -> Result<Verdicts, Error> {
+pub(super) fn judge(pack: &RerankContext<'_>) -> Result<Verdicts, ModelError> {
     let started = Instant::now();
     let (sketched, early) = first_batches(pack);
     let mut verdicts = Verdicts::default();
@@ -98,12 +98,12 @@ pub(super) fn judge(pack: &Pack<'_>) -> Result<Verdicts, Error> {
     if verdicts.batches_left[&Pass::Sketch] == 0 {
         verdicts.pool = best_of(&[], pack.project.first_stage);
     }
-    let prepare = |batch: &Batch| -> Result<Prepared, Error> {
+    let prepare = |batch: &Batch| -> Result<Prepared, ModelError> {
         let ask = relevance(pack.task, pack.texts(batch.pass, &batch.files));
         // The texts are not kept beside the body: fifty requests are in flight.
         Ok((pack.client.body(&ask)?, ask.questions))
     };
-    let work = |_: &Batch, prepared: Result<Prepared, Error>| {
+    let work = |_: &Batch, prepared: Result<Prepared, ModelError>| {
         let (body, questions) = prepared?;
         pack.client.send(pack.run, &body, &questions)
     };
@@ -120,7 +120,7 @@ pub(super) fn judge(pack: &Pack<'_>) -> Result<Verdicts, Error> {
 }
 
 /// The sketches of all files, and the sources of the first stage's best.
-fn first_batches(pack: &Pack<'_>) -> (Vec<Batch>, Vec<Batch>) {
+fn first_batches(pack: &RerankContext<'_>) -> (Vec<Batch>, Vec<Batch>) {
     let early = pack.project.first_stage.iter().copied().take(POOL).collect();
     let sketched = pack.project.by_rank().take(pack.settings.depth.sketch_files).collect();
     (
@@ -140,9 +140,9 @@ impl Verdicts {
     /// Takes the result of one batch; the batches that follow from it.
     fn take(
         &mut self,
-        pack: &Pack<'_>,
+        pack: &RerankContext<'_>,
         batch: Batch,
-        result: Result<Answer, Error>,
+        result: Result<Answer, ModelError>,
         started: Instant,
     ) -> Vec<Batch> {
         self.count(batch.pass, -1);
@@ -174,25 +174,25 @@ impl Verdicts {
         Vec::new()
     }
 
-    fn miss(&mut self, pack: &Pack<'_>, batch: Batch, error: Error) -> Vec<Batch> {
+    fn miss(&mut self, pack: &RerankContext<'_>, batch: Batch, error: ModelError) -> Vec<Batch> {
         match error.reach() {
-            Reach::Run => {
+            ErrorScope::Run => {
                 pack.run.stop();
                 self.fatal.get_or_insert(error);
                 return Vec::new();
             }
-            Reach::Size if batch.files.len() > 1 && self.halvings < HALVINGS => {
+            ErrorScope::Size if batch.files.len() > 1 && self.halvings < HALVINGS => {
                 self.halvings += 1;
                 return halves(batch);
             }
-            _ if error == Error::OutOfTime => {
+            _ if error == ModelError::OutOfTime => {
                 self.out_of_time = true;
                 return Vec::new();
             }
             _ => {}
         }
         let is_known = match (&error, batch.files.as_slice()) {
-            (Error::Rejected(_), &[only]) => !self.rejected.insert(only),
+            (ModelError::Rejected(_), &[only]) => !self.rejected.insert(only),
             _ => false,
         };
         // A file that is turned away in both passes is one failure.
@@ -206,7 +206,7 @@ impl Verdicts {
     }
 
     /// The sources that the sketches have brought up.
-    fn late_sources(&mut self, pack: &Pack<'_>) -> Vec<Batch> {
+    fn late_sources(&mut self, pack: &RerankContext<'_>) -> Vec<Batch> {
         let first_stage = pack.project.first_stage;
         let sketches: Vec<(usize, f64)> = self.sketches.iter().map(|(&d, &p)| (d, p)).collect();
         self.pool = best_of(&sketches, first_stage);
@@ -220,15 +220,15 @@ impl Verdicts {
     }
 
     /// A ranking needs verdicts: keyword order alone is never passed off as one.
-    fn checked(self) -> Result<Verdicts, Error> {
+    fn checked(self) -> Result<Verdicts, ModelError> {
         let answered = |pass| self.answered.get(&pass).copied().unwrap_or(0);
         if self.out_of_time {
             let any = answered(Pass::Sketch) + answered(Pass::Source) > 0;
-            return if any { Ok(self) } else { Err(Error::OutOfTime) };
+            return if any { Ok(self) } else { Err(ModelError::OutOfTime) };
         }
         if answered(Pass::Source) == 0 && !self.pool.is_empty() {
             let reason = self.failures.first().cloned().unwrap_or_default();
-            return Err(Error::NothingScored { batches: self.failures.len(), reason });
+            return Err(ModelError::NothingScored { batches: self.failures.len(), reason });
         }
         Ok(self)
     }

@@ -6,13 +6,13 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::layout::{Form, ItemAt, Layout, List, NoteSlot, PartSpan, Slot};
+use super::layout::{Form, ItemAt, Layout, ListSpan, NoteSlot, PartSpan, Slot};
 use super::wire::{self, Raw};
 use crate::core::compact::transcript::{Call, Message, Part, Role, ToolResult};
 
 /// The fields of a block that anybody here reads.
 #[derive(Debug, Default, Deserialize)]
-struct Block<'a> {
+struct AnthropicBlock<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Raw<'a>>,
     #[serde(borrow)]
@@ -50,7 +50,7 @@ pub(super) fn parts<'a>(
         return vec![part];
     };
     let list = layout.lists.len();
-    layout.lists.push(List::of(input, &blocks, owner));
+    layout.lists.push(ListSpan::of(input, &blocks, owner));
     let (mut parts, mut spans) = (Vec::new(), Vec::new());
     for (item, raw) in blocks.into_iter().enumerate() {
         let (part, span) = part(input, raw, ItemAt { list, item });
@@ -62,7 +62,7 @@ pub(super) fn parts<'a>(
 }
 
 fn part<'a>(input: &'a [u8], raw: Raw<'a>, item: ItemAt) -> (Part<'a>, PartSpan) {
-    let block: Block<'a> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let block: AnthropicBlock<'a> = serde_json::from_str(raw.get()).unwrap_or_default();
     let kind = block.kind.and_then(wire::text).unwrap_or_default();
     let mut span = PartSpan::plain(item);
     let part = match kind.as_ref() {
@@ -83,13 +83,13 @@ fn part<'a>(input: &'a [u8], raw: Raw<'a>, item: ItemAt) -> (Part<'a>, PartSpan)
     (part.unwrap_or(Part::Opaque), span)
 }
 
-fn call<'a>(block: &Block<'a>) -> Option<Call<'a>> {
+fn call<'a>(block: &AnthropicBlock<'a>) -> Option<Call<'a>> {
     let (arguments, json_chars) = block.input.map_or((Vec::new(), 2), wire::arguments);
     let tool = block.name.and_then(wire::text).unwrap_or_default();
     Some(Call { id: wire::text(block.id?)?, tool, arguments, json_chars, is_editable: true })
 }
 
-fn result<'a>(block: &Block<'a>) -> Option<ToolResult<'a>> {
+fn result<'a>(block: &AnthropicBlock<'a>) -> Option<ToolResult<'a>> {
     let (text, is_opaque) = block.content.map_or((Cow::Borrowed(""), false), result_text);
     let is_error = wire::is_true(block.is_error);
     Some(ToolResult::new(wire::text(block.tool_use_id?)?, text, is_error, is_opaque))
@@ -105,7 +105,7 @@ pub(super) fn result_text(content: Raw<'_>) -> (Cow<'_, str>, bool) {
     let mut texts = Vec::new();
     let mut is_opaque = false;
     for raw in blocks {
-        let block: Block<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let block: AnthropicBlock<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
         let is_text = wire::is(block.kind, "text");
         match block.text.filter(|_| is_text).and_then(wire::text) {
             Some(text) => texts.push(text),

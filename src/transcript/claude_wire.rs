@@ -16,7 +16,7 @@ use crate::threads;
 
 /// The fields of a line that anybody here reads.
 #[derive(Debug, Deserialize)]
-struct Row<'a> {
+struct ClaudeRow<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Raw<'a>>,
     #[serde(borrow)]
@@ -34,7 +34,7 @@ struct Row<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-struct RowMessage<'a> {
+struct ClaudeMessage<'a> {
     #[serde(borrow)]
     content: Option<Raw<'a>>,
     #[serde(borrow)]
@@ -51,7 +51,7 @@ struct Usage {
 
 /// A message of the conversation, not yet taken apart: the line it is on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line<'a> {
+pub(super) struct ClaudeLine<'a> {
     /// Index of the line.
     index: usize,
     role: Role,
@@ -63,7 +63,7 @@ pub(super) struct Line<'a> {
 /// What the model saw between two compactions.
 #[derive(Debug, Default)]
 pub(super) struct Segment<'a> {
-    lines: Vec<Line<'a>>,
+    lines: Vec<ClaudeLine<'a>>,
     links: Vec<RowLink>,
 }
 
@@ -72,7 +72,8 @@ pub(super) fn segments<'a>(input: &'a [u8], lines: &[Range<usize>]) -> Vec<Segme
     let mut segments = vec![Segment::default()];
     let mut seen = FxSet::default();
     // Most of the time goes into what is passed over: the host's own record of every result.
-    let rows = threads::map(lines, Range::len, |line| wire::row::<Row<'a>>(&input[line.clone()]));
+    let rows =
+        threads::map(lines, Range::len, |line| wire::row::<ClaudeRow<'a>>(&input[line.clone()]));
     for (index, row) in rows.into_iter().enumerate() {
         let Some(row) = row else { continue };
         if wire::is_true(row.is_sidechain)
@@ -96,17 +97,17 @@ fn is_repeated<'a>(seen: &mut FxSet<&'a str>, uuid: Raw<'a>) -> bool {
     !matches!(uuid, "null" | "\"\"") && !seen.insert(uuid)
 }
 
-fn message<'a>(index: usize, row: &Row<'a>) -> Option<Line<'a>> {
+fn message<'a>(index: usize, row: &ClaudeRow<'a>) -> Option<ClaudeLine<'a>> {
     let kind = row.kind?;
     let role = match kind.get() {
         "\"user\"" => Role::User,
         "\"assistant\"" => Role::Assistant,
         _ => return None,
     };
-    let message: RowMessage<'a> = serde_json::from_str(row.message?.get()).ok()?;
+    let message: ClaudeMessage<'a> = serde_json::from_str(row.message?.get()).ok()?;
     let is_meta = role == Role::User && wire::is_true(row.is_meta);
     let context_tokens = message.usage.filter(|_| role == Role::Assistant).and_then(tokens_before);
-    Some(Line { index, role, is_meta, context_tokens, content: message.content? })
+    Some(ClaudeLine { index, role, is_meta, context_tokens, content: message.content? })
 }
 
 /// All that the model read, cached or not. The host's own messages have zeros: nothing was counted.
@@ -127,7 +128,7 @@ pub(super) fn read<'a>(
     for line in &segment.lines {
         let owner = ItemAt { list: 0, item: line.index };
         let parts = anthropic_wire::parts(input, line.content, owner, layout);
-        let Line { role, is_meta, context_tokens, .. } = *line;
+        let ClaudeLine { role, is_meta, context_tokens, .. } = *line;
         messages.push(Message { role, is_meta, context_tokens, parts });
     }
     layout.links.clone_from(&segment.links);

@@ -10,7 +10,7 @@ use super::wire::{self, Raw};
 use crate::core::compact::transcript::Transcript;
 
 #[derive(Debug, Deserialize)]
-struct Row<'a> {
+struct RolloutRow<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Raw<'a>>,
     #[serde(borrow)]
@@ -21,7 +21,7 @@ struct Row<'a> {
 pub(super) fn is_line(line: &[u8]) -> bool {
     const KINDS: [&str; 5] =
         ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
-    let Some(Row { kind, payload: Some(_) }) = wire::row(line) else { return false };
+    let Some(RolloutRow { kind, payload: Some(_) }) = wire::row(line) else { return false };
     KINDS.iter().any(|expected| wire::is(kind, expected))
 }
 
@@ -33,7 +33,8 @@ pub(super) fn read<'a>(
 ) -> Transcript<'a> {
     let mut transcript = Transcript::default();
     for (index, range) in lines.iter().enumerate() {
-        let Some(Row { kind, payload: Some(payload) }) = wire::row(&input[range.clone()]) else {
+        let Some(RolloutRow { kind, payload: Some(payload) }) = wire::row(&input[range.clone()])
+        else {
             continue;
         };
         if wire::is(kind, "compacted") {

@@ -17,7 +17,7 @@ pub(crate) struct Layout {
     /// For each message, for each part.
     pub(crate) parts: Vec<Vec<PartSpan>>,
     /// The lists that items are removed from.
-    pub(crate) lists: Vec<List>,
+    pub(crate) lists: Vec<ListSpan>,
     /// How the lines of list 0 refer to each other.
     pub(crate) links: Vec<RowLink>,
 }
@@ -47,7 +47,7 @@ impl RowLink {
 
 /// A list of JSON items, or of lines.
 #[derive(Debug)]
-pub(crate) struct List {
+pub(crate) struct ListSpan {
     /// Where its items are, in order.
     pub(crate) items: Vec<Range<usize>>,
     /// The item of another list that goes when this list is left empty.
@@ -94,11 +94,11 @@ pub(crate) struct Form {
     pub(crate) after: &'static str,
 }
 
-impl List {
+impl ListSpan {
     /// The items of a JSON list that is held by an item of another.
-    pub(crate) fn of(input: &[u8], items: &[Raw<'_>], owner: ItemAt) -> List {
+    pub(crate) fn of(input: &[u8], items: &[Raw<'_>], owner: ItemAt) -> ListSpan {
         let items = items.iter().map(|item| wire::range_in(input, item)).collect();
-        List { items, owner: Some(owner), whole: None, is_lines: false }
+        ListSpan { items, owner: Some(owner), whole: None, is_lines: false }
     }
 }
 
@@ -244,7 +244,7 @@ fn removals(input: &[u8], layout: &Layout, gone: &[Vec<bool>]) -> Vec<Splice> {
 }
 
 /// From the first item of a list to its last.
-fn all(input: &[u8], list: &List) -> Option<Range<usize>> {
+fn all(input: &[u8], list: &ListSpan) -> Option<Range<usize>> {
     let (first, last) = (list.items.first()?, list.items.last()?);
     let end = if list.is_lines { line_end(input, last.end) } else { last.end };
     Some(first.start..end)
@@ -281,7 +281,7 @@ mod tests {
         let input = br#"[ 1, 22 ,333 ]"#;
         let items = vec![2..3, 5..7, 9..12];
         let check = |gone: [bool; 3], expected: &str| {
-            let list = List { items: items.clone(), owner: None, whole: None, is_lines: false };
+            let list = ListSpan { items: items.clone(), owner: None, whole: None, is_lines: false };
             let layout = Layout { lists: vec![list], ..Layout::default() };
             let output = splice(input, removals(input, &layout, &[gone.to_vec()])).concat();
             assert_eq!(String::from_utf8(output).unwrap(), expected);

@@ -3,14 +3,14 @@
 use serde::Deserialize;
 
 use super::anthropic_wire::{self, TEXT_BLOCK, result_message, slot};
-use super::layout::{Form, ItemAt, Layout, List, NoteSlot, PartSpan, Slot};
+use super::layout::{Form, ItemAt, Layout, ListSpan, NoteSlot, PartSpan, Slot};
 use super::responses_wire::{self, decoded_arguments};
 use super::wire::{self, Raw};
 use crate::core::compact::transcript::{Call, Message, Part, Role, Transcript};
 
 /// A request that holds the list.
 #[derive(Debug, Deserialize)]
-struct Request<'a> {
+struct MessagesBody<'a> {
     #[serde(borrow)]
     messages: Option<Raw<'a>>,
     #[serde(borrow)]
@@ -32,7 +32,7 @@ struct ApiMessage<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct ToolCall<'a> {
+struct OpenAiToolCall<'a> {
     #[serde(borrow)]
     id: Option<Raw<'a>>,
     #[serde(borrow)]
@@ -52,18 +52,18 @@ const ADDED_CONTENT: Form = Form { before: r#","content":"#, after: "" };
 /// A text added behind the last part of a content.
 const ADDED_PART: Form = Form { before: r#",{"type":"text","text":"#, after: "}" };
 
-/// The conversation in a list of messages; `None` when the input is no such list. List 0 of the layout is the messages.
+/// The conversation in a list of messages; `None` when the input is no such list. ListSpan 0 of the layout is the messages.
 pub(super) fn read<'a>(input: &'a [u8], layout: &mut Layout) -> Option<Transcript<'a>> {
     let raw: Raw<'a> = serde_json::from_slice(input).ok()?;
     let list = match wire::list(raw) {
         Some(list) => list,
         None => {
-            let request: Request<'a> = serde_json::from_str(raw.get()).ok()?;
+            let request: MessagesBody<'a> = serde_json::from_str(raw.get()).ok()?;
             wire::list(request.messages.or(request.input)?)?
         }
     };
     let items = list.iter().map(|item| wire::range_in(input, item)).collect();
-    layout.lists.push(List { items, owner: None, whole: None, is_lines: false });
+    layout.lists.push(ListSpan { items, owner: None, whole: None, is_lines: false });
     let mut transcript = Transcript::default();
     for (index, raw) in list.into_iter().enumerate() {
         let item = ItemAt { list: 0, item: index };
@@ -132,9 +132,9 @@ fn tool_calls<'a>(
     let list = layout.lists.len();
     let items = calls.iter().map(|call| wire::range_in(input, call)).collect();
     let whole = fields.tool_calls.and_then(|field| whole_field(input, field));
-    layout.lists.push(List { items, owner: None, whole, is_lines: false });
+    layout.lists.push(ListSpan { items, owner: None, whole, is_lines: false });
     for (item, raw) in calls.into_iter().enumerate() {
-        let call: ToolCall<'a> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let call: OpenAiToolCall<'a> = serde_json::from_str(raw.get()).unwrap_or_default();
         let mut span = PartSpan::plain(ItemAt { list, item });
         span.note.clone_from(&note);
         parts.push(tool_call(&call).map_or(Part::Opaque, Part::Call));
@@ -163,7 +163,7 @@ fn note_slot(input: &[u8], fields: &ApiMessage<'_>) -> Option<NoteSlot> {
     Some(NoteSlot::Appended { slot, text })
 }
 
-fn tool_call<'a>(call: &ToolCall<'a>) -> Option<Call<'a>> {
+fn tool_call<'a>(call: &OpenAiToolCall<'a>) -> Option<Call<'a>> {
     let function = call.function.as_ref()?;
     let (arguments, json_chars) = function.arguments.map_or((Vec::new(), 2), decoded_arguments);
     let tool = function.name.and_then(wire::text).unwrap_or_default();

@@ -20,14 +20,14 @@ pub(crate) mod wire;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use self::layout::{Layout, List};
+use self::layout::{Layout, ListSpan};
 use crate::core::compact::apply::{Edit, stale_thinking};
 use crate::core::compact::transcript::Transcript;
 use crate::core::text::lines::ranges;
 
 /// A transcript and where its parts are in the input.
 #[derive(Debug)]
-pub struct Document<'a> {
+pub struct TranscriptFile<'a> {
     input: &'a [u8],
     /// The conversation that the model would see next.
     pub transcript: Transcript<'a>,
@@ -40,7 +40,7 @@ pub struct Document<'a> {
 ///
 /// # Errors
 /// An input in which no message was found.
-pub fn read(input: &[u8]) -> Result<Document<'_>, Unreadable> {
+pub fn read(input: &[u8]) -> Result<TranscriptFile<'_>, Unreadable> {
     documents(input, 1)?.pop().ok_or(Unreadable)
 }
 
@@ -48,15 +48,15 @@ pub fn read(input: &[u8]) -> Result<Document<'_>, Unreadable> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_segments(input: &[u8]) -> Result<Vec<Document<'_>>, Unreadable> {
+pub fn read_segments(input: &[u8]) -> Result<Vec<TranscriptFile<'_>>, Unreadable> {
     documents(input, usize::MAX)
 }
 
 /// The newest conversations, `most` at most.
-fn documents(input: &[u8], most: usize) -> Result<Vec<Document<'_>>, Unreadable> {
+fn documents(input: &[u8], most: usize) -> Result<Vec<TranscriptFile<'_>>, Unreadable> {
     let mut layout = Layout::default();
     if let Some(transcript) = messages_wire::read(input, &mut layout) {
-        return Ok(vec![Document { input, transcript, layout, is_request: true }]);
+        return Ok(vec![TranscriptFile { input, transcript, layout, is_request: true }]);
     }
     let lines = lines(input);
     let documents = match format(input, &lines) {
@@ -72,7 +72,7 @@ fn documents(input: &[u8], most: usize) -> Result<Vec<Document<'_>>, Unreadable>
             segments[segments.len().saturating_sub(most)..].iter().map(read).collect()
         }
     };
-    let has_messages = |document: &Document<'_>| !document.transcript.messages.is_empty();
+    let has_messages = |document: &TranscriptFile<'_>| !document.transcript.messages.is_empty();
     if documents.iter().any(has_messages) { Ok(documents) } else { Err(Unreadable) }
 }
 
@@ -83,7 +83,7 @@ enum Format {
     Codex,
 }
 
-/// Decided by the first lines that only one format has.
+/// ModelRanking by the first lines that only one format has.
 fn format(input: &[u8], lines: &[Range<usize>]) -> Format {
     for range in lines.iter().take(FORMAT_LINES) {
         let line = &input[range.clone()];
@@ -104,11 +104,11 @@ fn document<'a>(
     input: &'a [u8],
     lines: &[Range<usize>],
     read: impl Fn(&'a [u8], &[Range<usize>], &mut Layout) -> Transcript<'a>,
-) -> Document<'a> {
-    let list = List { items: lines.to_vec(), owner: None, whole: None, is_lines: true };
+) -> TranscriptFile<'a> {
+    let list = ListSpan { items: lines.to_vec(), owner: None, whole: None, is_lines: true };
     let mut layout = Layout { lists: vec![list], ..Layout::default() };
     let transcript = read(input, lines, &mut layout);
-    Document { input, transcript, layout, is_request: false }
+    TranscriptFile { input, transcript, layout, is_request: false }
 }
 
 /// No messages were found.
@@ -125,7 +125,7 @@ impl std::fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-impl Document<'_> {
+impl TranscriptFile<'_> {
     /// The input with edits applied, in pieces; everything else byte for byte. In a list of API messages, thinking behind the
     /// first edit goes too: its signature is bound to what was before it, and the API refuses it. O(bytes).
     #[must_use]

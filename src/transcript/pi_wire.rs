@@ -5,14 +5,14 @@ use std::ops::Range;
 use serde::Deserialize;
 
 use super::anthropic_wire::{TEXT_BLOCK, argument_ranges, result_message, slot};
-use super::layout::{ItemAt, Layout, List, NoteSlot, PartSpan, RowLink};
+use super::layout::{ItemAt, Layout, ListSpan, NoteSlot, PartSpan, RowLink};
 use super::wire::{self, Raw};
 use crate::core::compact::transcript::{
     Argument, Call, Message, Part, Role, Transcript, json_chars,
 };
 
 #[derive(Debug, Deserialize)]
-struct Row<'a> {
+struct PiRow<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Raw<'a>>,
     #[serde(borrow)]
@@ -26,7 +26,7 @@ struct Row<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-struct RowMessage<'a> {
+struct PiMessage<'a> {
     #[serde(borrow)]
     role: Option<Raw<'a>>,
     #[serde(borrow)]
@@ -38,7 +38,7 @@ struct RowMessage<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Block<'a> {
+struct PiBlock<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Raw<'a>>,
     #[serde(borrow)]
@@ -57,16 +57,16 @@ const RENAMED: [(&str, &str); 2] = [("path", "file_path"), ("oldText", "old_stri
 /// Whether a line is a message of pi.
 pub(super) fn is_line(line: &[u8]) -> bool {
     wire::row(line)
-        .is_some_and(|row: Row<'_>| wire::is(row.kind, "message") && row.message.is_some())
+        .is_some_and(|row: PiRow<'_>| wire::is(row.kind, "message") && row.message.is_some())
 }
 
-/// The live conversation: from the first entry that the last compaction kept. List 0 of the layout is the lines.
+/// The live conversation: from the first entry that the last compaction kept. ListSpan 0 of the layout is the lines.
 pub(super) fn read<'a>(
     input: &'a [u8],
     lines: &[Range<usize>],
     layout: &mut Layout,
 ) -> Transcript<'a> {
-    let rows: Vec<Option<Row<'a>>> =
+    let rows: Vec<Option<PiRow<'a>>> =
         lines.iter().map(|range| wire::row(&input[range.clone()])).collect();
     let live_from = live_from(&rows);
     let mut transcript = Transcript::default();
@@ -82,13 +82,13 @@ pub(super) fn read<'a>(
     transcript
 }
 
-fn live_from(rows: &[Option<Row<'_>>]) -> usize {
-    let is_compaction = |row: &Row<'_>| wire::is(row.kind, "compaction");
+fn live_from(rows: &[Option<PiRow<'_>>]) -> usize {
+    let is_compaction = |row: &PiRow<'_>| wire::is(row.kind, "compaction");
     let Some(last) = rows.iter().rposition(|row| row.as_ref().is_some_and(is_compaction)) else {
         return 0;
     };
     let Some(first_kept) = rows[last].as_ref().and_then(|row| row.first_kept) else { return last };
-    let is_first_kept = |row: &Row<'_>| row.id.is_some_and(|id| id.get() == first_kept.get());
+    let is_first_kept = |row: &PiRow<'_>| row.id.is_some_and(|id| id.get() == first_kept.get());
     let kept = rows[..last].iter().position(|row| row.as_ref().is_some_and(is_first_kept));
     kept.unwrap_or(last)
 }
@@ -99,7 +99,7 @@ fn message<'a>(
     owner: ItemAt,
     layout: &mut Layout,
 ) -> Option<Message<'a>> {
-    let message: RowMessage<'a> = serde_json::from_str(raw.get()).ok()?;
+    let message: PiMessage<'a> = serde_json::from_str(raw.get()).ok()?;
     let content = message.content?;
     if wire::is(message.role, "toolResult") {
         let is_error = wire::is_true(message.is_error);
@@ -121,10 +121,10 @@ fn blocks<'a>(
         return vec![wire::text(content).map_or(Part::Opaque, Part::Text)];
     };
     let list = layout.lists.len();
-    layout.lists.push(List::of(input, &blocks, owner));
+    layout.lists.push(ListSpan::of(input, &blocks, owner));
     let (mut parts, mut spans) = (Vec::new(), Vec::new());
     for (item, raw) in blocks.into_iter().enumerate() {
-        let block: Block<'a> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let block: PiBlock<'a> = serde_json::from_str(raw.get()).unwrap_or_default();
         let mut span = PartSpan::plain(ItemAt { list, item });
         let kind = block.kind.and_then(wire::text).unwrap_or_default();
         let part = match kind.as_ref() {
@@ -145,12 +145,12 @@ fn blocks<'a>(
 }
 
 /// A call under Claude Code's names; a renamed argument also stays under its own.
-fn call<'a>(block: &Block<'a>) -> Option<Call<'a>> {
+fn call<'a>(block: &PiBlock<'a>) -> Option<Call<'a>> {
     let (mut arguments, mut chars) = block.arguments.map_or((Vec::new(), 2), wire::arguments);
     for (own, renamed) in RENAMED {
         if let Some(argument) = arguments.iter().find(|argument| argument.name == own) {
             let argument = Argument { name: renamed.into(), value: argument.value.clone() };
-            if let crate::core::compact::transcript::Value::Text(text) = &argument.value {
+            if let crate::core::compact::transcript::ArgumentValue::Text(text) = &argument.value {
                 chars += json_chars(text) + json_chars(renamed) + 4;
             }
             arguments.push(argument);

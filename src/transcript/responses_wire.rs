@@ -8,7 +8,9 @@ use serde::Deserialize;
 use super::anthropic_wire::{result_slot, result_text, slot};
 use super::layout::{Form, ItemAt, NoteSlot, PartSpan};
 use super::wire::{self, Raw};
-use crate::core::compact::transcript::{Argument, Call, Message, Part, Role, ToolResult, Value};
+use crate::core::compact::transcript::{
+    Argument, ArgumentValue, Call, Message, Part, Role, ToolResult,
+};
 
 /// The fields of an item that anybody here reads.
 #[derive(Debug, Default, Deserialize)]
@@ -33,7 +35,7 @@ struct Item<'a> {
 
 /// A part of a message's content.
 #[derive(Debug, Default, Deserialize)]
-struct Content<'a> {
+struct ItemContent<'a> {
     #[serde(borrow)]
     text: Option<Raw<'a>>,
 }
@@ -77,7 +79,7 @@ pub(super) fn message<'a>(
 fn text(content: Raw<'_>) -> Option<Cow<'_, str>> {
     let Some(parts) = wire::list(content) else { return wire::text(content) };
     let text_of = |raw: Raw<'_>| {
-        let content: Content<'_> = serde_json::from_str(raw.get()).ok()?;
+        let content: ItemContent<'_> = serde_json::from_str(raw.get()).ok()?;
         wire::text(content.text?).map(Cow::into_owned)
     };
     let texts: Option<Vec<String>> = parts.into_iter().map(text_of).collect();
@@ -91,7 +93,7 @@ fn call<'a>(item: &Item<'a>) -> Option<Call<'a>> {
         (None, Some(input)) => {
             let text = wire::text(input).unwrap_or_default();
             let chars = input.get().chars().count();
-            (vec![Argument { name: "input".into(), value: Value::Text(text) }], chars)
+            (vec![Argument { name: "input".into(), value: ArgumentValue::Text(text) }], chars)
         }
         (None, None) => (Vec::new(), 2),
     };

@@ -3,9 +3,11 @@
 use serde::Serialize;
 
 use super::wire::quote;
-use crate::core::compact::scored::model_context::{Entry, Render, State, StateCall};
+use crate::core::compact::scored::model_context::{
+    ContextEntry, ConversationState, Render, StateCall,
+};
 use crate::core::compact::scored::question::CONTEXT;
-use crate::core::compact::transcript::{Call, Role, Value};
+use crate::core::compact::transcript::{ArgumentValue, Call, Role};
 
 /// The renderers that the ladder measures with.
 pub const RENDER: Render = Render { state, entry, input };
@@ -33,16 +35,16 @@ enum WireCall<'s> {
     Line(&'s str),
 }
 
-fn state(state: &State) -> String {
+fn state(state: &ConversationState) -> String {
     let history = state.history.iter().map(wire_entry).collect();
     json(&WireState { context: CONTEXT, goal: &state.goal, history })
 }
 
-fn entry(entry: &Entry) -> String {
+fn entry(entry: &ContextEntry) -> String {
     json(&wire_entry(entry))
 }
 
-fn wire_entry(entry: &Entry) -> WireEntry<'_> {
+fn wire_entry(entry: &ContextEntry) -> WireEntry<'_> {
     let role = if entry.role == Role::Assistant { "assistant" } else { "user" };
     let tool_calls = entry.calls.iter().map(|call| match call {
         StateCall::Parts { id, tool, input, result } => WireCall::Parts { id, tool, input, result },
@@ -55,9 +57,9 @@ fn wire_entry(entry: &Entry) -> WireEntry<'_> {
 fn input(call: &Call<'_>) -> String {
     let fields = call.arguments.iter().map(|argument| {
         let value = match &argument.value {
-            Value::Text(text) => quote(text),
-            Value::Number(number) => number.to_string(),
-            Value::Other(json) => json.to_string(),
+            ArgumentValue::Text(text) => quote(text),
+            ArgumentValue::Number(number) => number.to_string(),
+            ArgumentValue::Other(json) => json.to_string(),
         };
         format!("{}:{value}", quote(&argument.name))
     });

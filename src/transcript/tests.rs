@@ -50,7 +50,7 @@ const CONVERSATIONS: [&str; 12] = [
 ];
 
 /// The input after the edits.
-fn written(document: &Document<'_>, edits: &[Edit]) -> String {
+fn written(document: &TranscriptFile<'_>, edits: &[Edit]) -> String {
     String::from_utf8(document.write(edits).concat()).unwrap()
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::core::compact::transcript::{Argument, Value, json_chars};
+use crate::core::compact::transcript::{Argument, ArgumentValue, json_chars};
 
 /// A JSON value as it stands in the input.
 pub(crate) type Raw<'a> = &'a RawValue;
@@ -63,8 +63,8 @@ pub(crate) fn range_in(input: &[u8], raw: Raw<'_>) -> Range<usize> {
 
 /// The fields of an object, in order; `None` when it is no object.
 pub(crate) fn fields(raw: Raw<'_>) -> Option<Vec<(Cow<'_, str>, Raw<'_>)>> {
-    struct Fields;
-    impl<'de> Visitor<'de> for Fields {
+    struct ObjectFields;
+    impl<'de> Visitor<'de> for ObjectFields {
         type Value = Vec<(Cow<'de, str>, Raw<'de>)>;
 
         fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -81,7 +81,7 @@ pub(crate) fn fields(raw: Raw<'_>) -> Option<Vec<(Cow<'_, str>, Raw<'_>)>> {
         }
     }
     let mut deserializer = serde_json::Deserializer::from_str(raw.get());
-    raw.get().starts_with('{').then(|| deserializer.deserialize_map(Fields).ok())?
+    raw.get().starts_with('{').then(|| deserializer.deserialize_map(ObjectFields).ok())?
 }
 
 /// The arguments of a call and their length as JSON with `", "` and `": "` between items, in characters.
@@ -95,25 +95,25 @@ pub(crate) fn arguments(raw: Raw<'_>) -> (Vec<Argument<'_>>, usize) {
         let value = argument(raw);
         chars += json_chars(&name) + 2;
         chars += match &value {
-            Value::Text(text) => json_chars(text),
-            Value::Number(_) | Value::Other(_) => spaced_chars(raw.get()),
+            ArgumentValue::Text(text) => json_chars(text),
+            ArgumentValue::Number(_) | ArgumentValue::Other(_) => spaced_chars(raw.get()),
         };
         arguments.push(Argument { name, value });
     }
     (arguments, chars)
 }
 
-fn argument(raw: Raw<'_>) -> Value<'_> {
+fn argument(raw: Raw<'_>) -> ArgumentValue<'_> {
     match raw.get().as_bytes().first() {
         Some(b'"') => match text(raw) {
-            Some(text) => Value::Text(text),
-            None => Value::Other(Cow::Borrowed(raw.get())),
+            Some(text) => ArgumentValue::Text(text),
+            None => ArgumentValue::Other(Cow::Borrowed(raw.get())),
         },
         Some(b'-' | b'0'..=b'9') => match raw.get().parse() {
-            Ok(number) => Value::Number(number),
-            Err(_) => Value::Other(Cow::Borrowed(raw.get())),
+            Ok(number) => ArgumentValue::Number(number),
+            Err(_) => ArgumentValue::Other(Cow::Borrowed(raw.get())),
         },
-        _ => Value::Other(Cow::Borrowed(raw.get())),
+        _ => ArgumentValue::Other(Cow::Borrowed(raw.get())),
     }
 }
 

@@ -8,7 +8,7 @@ use context_packer::config::compact::read;
 use context_packer::core::compact::pair::pair;
 use context_packer::core::compact::plan::{Outcome, Reason};
 use context_packer::core::compact::run::Refusal;
-use context_packer::core::compact::scored::ask::{Asker, Request, request_tokens};
+use context_packer::core::compact::scored::ask::{CallRequest, Judge, request_tokens};
 use context_packer::core::compact::scored::model_context::{FitOptions, fit};
 use context_packer::core::compact::transcript::Transcript;
 use context_packer::transcript;
@@ -21,10 +21,11 @@ struct Script<'s> {
     sizes: RefCell<Vec<usize>>,
 }
 
-impl Asker for Script<'_> {
-    fn ask(&self, requests: &[Request<'_>]) -> Vec<Result<Vec<f64>, String>> {
+impl Judge for Script<'_> {
+    fn ask(&self, requests: &[CallRequest<'_>]) -> Vec<Result<Vec<f64>, String>> {
         self.sizes.borrow_mut().extend(requests.iter().map(request_tokens));
-        let answers = |r: &Request<'_>| r.questions.iter().map(|q| (self.answer)(&q.key)).collect();
+        let answers =
+            |r: &CallRequest<'_>| r.questions.iter().map(|q| (self.answer)(&q.key)).collect();
         requests.iter().map(answers).collect()
     }
 }
@@ -47,7 +48,7 @@ fn conversation(count: usize, prose: usize, result: usize) -> Vec<u8> {
 fn run(
     transcript: &Transcript<'_>,
     flags: &[(&'static str, String)],
-    asker: &dyn Asker,
+    asker: &dyn Judge,
 ) -> Result<Compacted, Refusal> {
     compact(transcript, &read(flags, &|_| None).unwrap(), None, Some(asker))
 }

@@ -5,7 +5,7 @@ use context_packer::compact::{Compacted, compact};
 use context_packer::config::compact::{CompactSettings, Policy, read};
 use context_packer::core::compact::pair::{Pairing, pair};
 use context_packer::core::compact::run::Refusal;
-use context_packer::core::compact::scored::ask::{Asker, Request};
+use context_packer::core::compact::scored::ask::{CallRequest, Judge};
 use context_packer::core::compact::transcript::{Part, Role, Transcript};
 use context_packer::core::compact::{apply, notes};
 use context_packer::transcript;
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 /// Scores that depend on the question alone, spread as users of the seed report them: 0.05 to 0.35.
 struct Scripted;
 
-impl Asker for Scripted {
-    fn ask(&self, requests: &[Request<'_>]) -> Vec<Result<Vec<f64>, String>> {
+impl Judge for Scripted {
+    fn ask(&self, requests: &[CallRequest<'_>]) -> Vec<Result<Vec<f64>, String>> {
         let score = |key: &str| {
             let sum: u32 = key.bytes().map(u32::from).sum();
             0.05 + f64::from(sum * 7919 % 31) / 100.0
         };
-        let answer = |request: &Request<'_>| {
+        let answer = |request: &CallRequest<'_>| {
             Ok(request.questions.iter().map(|question| score(&question.key)).collect())
         };
         requests.iter().map(answer).collect()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use context_packer::index::{self, Use};
+use context_packer::index::{self, IndexState};
 use context_packer::pack::{self, Task};
 use context_packer::project::files::Extensions;
 use context_packer::project::{root, scan};
@@ -30,14 +30,14 @@ fn task(index: Option<PathBuf>) -> Task {
 }
 
 /// Everything an answer is made of, and how the index served.
-fn answer(root: &Path, index: Option<PathBuf>) -> (String, Use) {
+fn answer(root: &Path, index: Option<PathBuf>) -> (String, IndexState) {
     let root = root::exactly(root).unwrap();
     match pack::survey(&root, &task(index)) {
         Ok(survey) => {
             let (corpus, history) = (survey.corpus, survey.history);
             (format!("{corpus:#?}{history:#?}{:#?}", survey.warnings), survey.index)
         }
-        Err(error) => (error.to_string(), Use::Off),
+        Err(error) => (error.to_string(), IndexState::Off),
     }
 }
 
@@ -45,14 +45,14 @@ fn folder(repo: &Repo) -> PathBuf {
     repo.outside().join("cache/index")
 }
 
-fn build(repo: &Repo) -> Result<index::Report, index::Error> {
+fn build(repo: &Repo) -> Result<index::BuildReport, index::IndexError> {
     let extensions = Extensions::default();
-    let of = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
+    let of = index::IndexScope { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
     let root = root::exactly(&repo.root).unwrap();
     loop {
         match index::build(&folder(repo), &root, &of) {
             // A process that another test is just starting holds a copy of our lock until it has become its program.
-            Err(index::Error::Busy) => std::thread::sleep(Duration::from_millis(1)),
+            Err(index::IndexError::Busy) => std::thread::sleep(Duration::from_millis(1)),
             result => return result,
         }
     }
@@ -64,7 +64,7 @@ fn settle() {
 }
 
 #[track_caller]
-fn assert_same(repo: &Repo, after: &str) -> Use {
+fn assert_same(repo: &Repo, after: &str) -> IndexState {
     let (with, used) = answer(&repo.root, Some(folder(repo)));
     let (without, _) = answer(&repo.root, None);
     assert!(with == without, "after {after}\nwith the index:\n{with}\nwithout:\n{without}");
@@ -277,23 +277,23 @@ fn it_serves_when_nothing_changed_and_when_little_did() {
     let repo = Repo::new();
     sample(&repo);
     repo.commit("Add upload with retries");
-    assert_eq!(assert_same(&repo, "nothing"), Use::Missing);
+    assert_eq!(assert_same(&repo, "nothing"), IndexState::Missing);
     settle();
     let report = build(&repo).unwrap();
     assert_eq!((report.n_read, report.is_written), (report.n_files, true));
-    assert_eq!(assert_same(&repo, "building"), Use::Fresh);
+    assert_eq!(assert_same(&repo, "building"), IndexState::Fresh);
     repo.file("src/lib.rs", "retry retry");
-    assert_eq!(assert_same(&repo, "a write"), Use::Stale);
+    assert_eq!(assert_same(&repo, "a write"), IndexState::Stale);
     settle();
     assert_eq!(build(&repo).unwrap().n_read, 1);
-    assert_eq!(assert_same(&repo, "renewing"), Use::Fresh);
+    assert_eq!(assert_same(&repo, "renewing"), IndexState::Fresh);
     assert!(!build(&repo).unwrap().is_written, "nothing to write");
     repo.commit("Retry again");
-    assert_eq!(assert_same(&repo, "a commit"), Use::Stale);
+    assert_eq!(assert_same(&repo, "a commit"), IndexState::Stale);
     repo.file("src/added.rs", "upload");
-    assert_eq!(assert_same(&repo, "a new file"), Use::Stale);
+    assert_eq!(assert_same(&repo, "a new file"), IndexState::Stale);
     repo.git(&["checkout", "--quiet", "-b", "side"]);
-    assert_eq!(assert_same(&repo, "a new branch"), Use::Stale);
+    assert_eq!(assert_same(&repo, "a new branch"), IndexState::Stale);
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_spoiled_index_is_made_again() {
         assert_same(&repo, "building on it");
         build(&repo).unwrap();
         let (_, index) = answer(&repo.root, Some(folder(&repo)));
-        assert_eq!(index, Use::Fresh, "byte {at}");
+        assert_eq!(index, IndexState::Fresh, "byte {at}");
     }
 }
 
@@ -399,7 +399,7 @@ fn an_answer_is_followed_by_an_index() {
     assert!(status.expect_code(0).starts_with("no index at"), "{status:#?}");
 }
 
-/// A session that starts in a repository without an index has one made; one that is there is left for the prompt to renew,
+/// A session that starts in a repository without an index has one made; one that is there is left for the prompt to reindex,
 /// and elsewhere nothing is left behind.
 #[test]
 fn a_session_that_starts_finds_its_index_ready() {
@@ -455,16 +455,17 @@ fn repositories_of_other_shapes_have_an_index_too() {
     settle();
     for root in [tree, shallow, hosting.root.clone(), hosting.root.join("module")] {
         let extensions = Extensions::default();
-        let of = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
+        let of =
+            index::IndexScope { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
         let at = root::exactly(&root).unwrap();
         index::build(&folder(&repo), &at, &of).unwrap();
         let (expected, _) = answer(&root, None);
         let (first, used) = answer(&root, Some(folder(&repo)));
-        assert_eq!((first, used), (expected, Use::Fresh), "{root:?}");
+        assert_eq!((first, used), (expected, IndexState::Fresh), "{root:?}");
         fs::write(root.join("retry.rs"), "fn upload_retry() {}").unwrap();
         let (expected, _) = answer(&root, None);
         let (second, used) = answer(&root, Some(folder(&repo)));
-        assert_eq!((second, used), (expected, Use::Stale), "{root:?}");
+        assert_eq!((second, used), (expected, IndexState::Stale), "{root:?}");
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use context_packer::core::rerank::fuse::Judged;
-use context_packer::core::rerank::request::{Ask, POOL, Question, Role, State};
+use context_packer::core::rerank::fuse::ScoredFile;
+use context_packer::core::rerank::request::{FileRole, ModelRequest, POOL, Question, RequestState};
 use context_packer::model::batch::ask_all;
-use context_packer::model::{Client, Deadline, Error, Project, Reranked, Run, Settings, rerank};
+use context_packer::model::{
+    Client, Deadline, ModelError, Project, Reranked, Run, Settings, rerank,
+};
 use context_packer::rerank::{estimate, laya};
 
 use crate::fake::{Behaviour, FIREWALL_MARKER, FakeSystemOne, Fault, Seen};
@@ -43,7 +45,7 @@ impl Files {
         client: &Client,
         settings: &Settings,
         deadline: Deadline,
-    ) -> Result<Reranked, Error> {
+    ) -> Result<Reranked, ModelError> {
         self.over(|project| {
             let function =
                 if settings.endpoint.timeout_seconds == 90 { laya::rerank } else { rerank };
@@ -68,11 +70,11 @@ pub fn settings(fake: &FakeSystemOne, more: &[(&str, &str)]) -> Settings {
     jev(&table).unwrap()
 }
 
-pub fn jev(table: &[(&str, &str)]) -> Result<Settings, Error> {
+pub fn jev(table: &[(&str, &str)]) -> Result<Settings, ModelError> {
     Settings::jev(&|name| table.iter().rev().find(|(n, _)| *n == name).map(|(_, v)| (*v).into()))
 }
 
-fn ask(fake: &FakeSystemOne, files: &Files, deadline: Deadline) -> Result<Reranked, Error> {
+fn ask(fake: &FakeSystemOne, files: &Files, deadline: Deadline) -> Result<Reranked, ModelError> {
     let settings = settings(fake, &[]);
     files.rank(&Client::new(&settings).unwrap(), &settings, deadline)
 }
@@ -81,7 +83,7 @@ fn is_sketch(seen: &Seen) -> bool {
     seen.questions > 6 && !seen.body.contains("role_f000")
 }
 
-fn find(ranked: &Reranked, document: usize) -> &Judged {
+fn find(ranked: &Reranked, document: usize) -> &ScoredFile {
     ranked.files.iter().find(|file| file.document == document).unwrap()
 }
 
@@ -94,7 +96,7 @@ fn the_file_the_task_is_about_comes_first_with_its_role() {
     let source = find(&ranked, 3);
     assert!(source.relevance > 0.5 && source.choice.is_some(), "{source:?}");
     assert_eq!(source.keyword_rank, Some(3));
-    assert_eq!(find(&ranked, 4).role.map(|(role, _)| role), Some(Role::Test));
+    assert_eq!(find(&ranked, 4).role.map(|(role, _)| role), Some(FileRole::Test));
     assert_eq!((ranked.failed_batches, ranked.partial, ranked.scored), (0, false, 200));
     // 4 of sketches, 10 + up to 10 of sources, a comparison, the roles.
     assert!((16..=26).contains(&ranked.tally.calls), "{:?}", ranked.tally);
@@ -236,7 +238,7 @@ fn a_server_that_hangs_costs_no_more_than_the_deadline() {
         FakeSystemOne::start(Behaviour::failing(usize::MAX, Fault::Wait(Duration::from_secs(20))));
     let started = Instant::now();
     let deadline = Deadline::at(started + Duration::from_millis(300));
-    assert_eq!(ask(&fake, &Files::numbered(200), deadline), Err(Error::OutOfTime));
+    assert_eq!(ask(&fake, &Files::numbered(200), deadline), Err(ModelError::OutOfTime));
     assert!(started.elapsed() < Duration::from_millis(400), "{:?}", started.elapsed());
 }
 
@@ -251,14 +253,14 @@ enum End {
     Blocked,
 }
 
-fn end(result: &Result<Reranked, Error>) -> End {
+fn end(result: &Result<Reranked, ModelError>) -> End {
     match result {
         Ok(ranked) if ranked.cost.is_none() => End::UnknownCost,
         Ok(_) => End::Ranking,
-        Err(Error::NothingScored { .. }) => End::NothingScored,
-        Err(Error::Refused(_)) => End::Refused,
-        Err(Error::Unreachable(_)) => End::Unreachable,
-        Err(Error::Blocked(_)) => End::Blocked,
+        Err(ModelError::NothingScored { .. }) => End::NothingScored,
+        Err(ModelError::Refused(_)) => End::Refused,
+        Err(ModelError::Unreachable(_)) => End::Unreachable,
+        Err(ModelError::Blocked(_)) => End::Blocked,
         Err(other) => panic!("{other:?}"),
     }
 }
@@ -313,7 +315,7 @@ fn keys_that_are_refused_end_the_run_and_are_never_shown() {
         FakeSystemOne::start(Behaviour { key: Some("another".into()), ..Behaviour::default() });
     let error = ask(&fake, &Files::numbered(300), Deadline::NEVER).unwrap_err();
     assert!(
-        matches!(&error, Error::Refused(text) if text.contains("TYPESAFE_API_KEY")),
+        matches!(&error, ModelError::Refused(text) if text.contains("TYPESAFE_API_KEY")),
         "{error:?}"
     );
 
@@ -355,7 +357,7 @@ fn a_spent_budget_starts_no_other_run() {
         files.rank(&client, &settings, Deadline::NEVER).unwrap().tally.input_tokens.unwrap();
     let before = fake.seen().len();
     let error = files.rank(&client, &settings, Deadline::NEVER).unwrap_err();
-    assert_eq!(error, Error::BudgetSpent { spent, budget: 100 });
+    assert_eq!(error, ModelError::BudgetSpent { spent, budget: 100 });
     assert!(error.to_string().contains("CONTEXT_PACKER_TOKEN_BUDGET"));
     assert_eq!(fake.seen().len(), before);
 }
@@ -531,15 +533,15 @@ fn a_server_too_slow_for_many_at_once_is_asked_less_at_once() {
 }
 
 /// Yes/no questions about one rendered state.
-fn about_calls(questions: std::ops::Range<usize>, filler: usize) -> Ask {
+fn about_calls(questions: std::ops::Range<usize>, filler: usize) -> ModelRequest {
     let question = |n| {
         (
             format!("call_t{n}"),
             Question::statement(format!("Call t{n} matters. {}", "x".repeat(filler))),
         )
     };
-    let state = State::Json(r#"{"context":"c","goal":"g","history":[]}"#.into());
-    Ask { state, questions: questions.map(question).collect() }
+    let state = RequestState::Json(r#"{"context":"c","goal":"g","history":[]}"#.into());
+    ModelRequest { state, questions: questions.map(question).collect() }
 }
 
 #[test]
@@ -569,5 +571,8 @@ fn requests_of_other_callers_fail_with_the_reason() {
     let client = Client::new(&settings).unwrap();
     let run = Run::new(1, Deadline::NEVER);
     let answers = ask_all(&client, &run, vec![about_calls(0..1, 0), about_calls(0..1, 0)]);
-    assert!(answers.iter().all(|answer| matches!(answer, Err(Error::Refused(_)))), "{answers:?}");
+    assert!(
+        answers.iter().all(|answer| matches!(answer, Err(ModelError::Refused(_)))),
+        "{answers:?}"
+    );
 }

@@ -6,7 +6,7 @@
 use super::notes::{self, Note};
 use super::pair::{Pair, Pairing};
 use super::plan::{Kept, Outcome, Plan};
-use super::transcript::{Message, Part, Place, Transcript, Value, char_count};
+use super::transcript::{ArgumentValue, Message, Part, Place, Transcript, char_count};
 use crate::core::text::lines::lines;
 
 /// A change of one part.
@@ -97,11 +97,11 @@ fn first_chars(line: &str, chars: usize) -> &str {
 /// Notes in place of arguments.
 fn stub(pair: &Pair<'_, '_>, stubs: &[usize]) -> Option<Edit> {
     let note = |&index: &usize| match &pair.call.arguments.get(index)?.value {
-        Value::Text(text) => {
+        ArgumentValue::Text(text) => {
             let note = notes::stub(char_count(text));
             (char_count(&note) < char_count(text)).then_some((index, note))
         }
-        Value::Number(_) | Value::Other(_) => None,
+        ArgumentValue::Number(_) | ArgumentValue::Other(_) => None,
     };
     let values: Vec<(usize, String)> = stubs.iter().filter_map(note).collect();
     if values.is_empty() {

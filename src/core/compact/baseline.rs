@@ -1,8 +1,8 @@
 //! The policies that `bench` compares with: what other programs do with a transcript, as plans.
 
 use super::local::select::{NoteCost, select};
-use super::local::weights::Weights;
-use super::notes::is_tombstone;
+use super::local::weights::LineWeights;
+use super::notes::is_already_pruned;
 use super::pair::Pairing;
 use super::plan::{Decision, Kept, Outcome, Plan, Reason, head};
 use super::rules::exact_rules;
@@ -45,7 +45,7 @@ pub fn reference(transcript: &Transcript<'_>, pairing: &Pairing<'_, '_>, keep: f
     }
     let goal = (transcript.chars() as f64 * keep) as usize;
     let cost = NoteCost::RULER;
-    let decided = select(transcript, pairing, &decided, &[], goal, &Weights::REFERENCE, cost);
+    let decided = select(transcript, pairing, &decided, &[], goal, &LineWeights::REFERENCE, cost);
     Plan { decisions: decided.into_iter().map(or_keep).collect() }
 }
 
@@ -74,7 +74,9 @@ fn or_keep(decision: Option<Decision>) -> Decision {
 
 fn fixed(pairing: &Pairing<'_, '_>, pin: usize) -> Vec<bool> {
     let count = pairing.pairs.len();
-    (0..count).map(|i| i + pin >= count || is_tombstone(&pairing.pairs[i].result.text)).collect()
+    (0..count)
+        .map(|i| i + pin >= count || is_already_pruned(&pairing.pairs[i].result.text))
+        .collect()
 }
 
 fn plan(pairing: &Pairing<'_, '_>, pin: usize, outcome: impl Fn(&str) -> Option<Outcome>) -> Plan {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::notes::is_note;
 use super::pair::Pair;
 use super::plan::is_tool;
-use super::transcript::{Value, char_count};
+use super::transcript::{ArgumentValue, char_count};
 
 /// Shorter arguments stay, in characters: a note takes a third of this.
 const MIN_ARGUMENT: usize = 200;
@@ -51,9 +51,9 @@ fn is_whole_read(pair: &Pair<'_, '_>) -> bool {
 
 fn long_argument(pair: &Pair<'_, '_>, name: &str) -> Option<usize> {
     pair.call.arguments.iter().position(|argument| match &argument.value {
-        Value::Text(text) => {
+        ArgumentValue::Text(text) => {
             argument.name == name && char_count(text) > MIN_ARGUMENT && !is_note(text)
         }
-        Value::Number(_) | Value::Other(_) => false,
+        ArgumentValue::Number(_) | ArgumentValue::Other(_) => false,
     })
 }

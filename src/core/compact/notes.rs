@@ -107,7 +107,7 @@ pub fn is_note(text: &str) -> bool {
 
 /// Whether a result was cut by an earlier compaction. O(1) but for the seed's notes.
 #[must_use]
-pub fn is_tombstone(text: &str) -> bool {
+pub fn is_already_pruned(text: &str) -> bool {
     text.starts_with(NOTE) || text.trim_end().ends_with(SEED_NOTE_END)
 }
 
@@ -152,9 +152,9 @@ mod tests {
             "[context-packer: 0 of 4200 chars; context-packer restore 0123456789ab]"
         );
         said.is_error = true;
-        assert!(is_tombstone(&note(&said)));
-        assert!(is_tombstone("abc\n[… 500 chars truncated; re-run the tool if needed]"));
-        assert!(!is_tombstone("context-packer"));
+        assert!(is_already_pruned(&note(&said)));
+        assert!(is_already_pruned("abc\n[… 500 chars truncated; re-run the tool if needed]"));
+        assert!(!is_already_pruned("context-packer"));
         assert_eq!(original_chars("[context-packer: nothing"), None);
     }
 }

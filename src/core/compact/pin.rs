@@ -1,7 +1,7 @@
 //! Pinning: which pairs no policy may touch, and why. Input: a transcript and its pairs. Output: a reason for each pinned
 //! pair, `None` for the others.
 
-use super::notes::is_tombstone;
+use super::notes::is_already_pruned;
 use super::pair::{Flaw, Irregular, Pair, Pairing};
 use super::plan::Reason;
 use super::transcript::{Message, Role, Transcript};
@@ -50,7 +50,7 @@ pub fn pinned(
         let is_protected = options.protect && (is_protected(pair) || latest_todo == Some(i));
         match () {
             () if pair.result.is_opaque => Some(Reason::Opaque),
-            () if is_tombstone(&pair.result.text) => Some(Reason::Tombstone),
+            () if is_already_pruned(&pair.result.text) => Some(Reason::AlreadyPruned),
             () if is_recent => Some(Reason::Recent),
             () if is_protected => Some(Reason::Protected),
             () => None,

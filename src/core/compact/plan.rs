@@ -64,7 +64,7 @@ pub enum Reason {
     /// Holds an image or another part that text cannot carry.
     Opaque,
     /// Was cut by an earlier compaction.
-    Tombstone,
+    AlreadyPruned,
     /// Nothing asked for its removal.
     Whole,
     /// A later read of the file covers these lines.
@@ -91,7 +91,7 @@ impl Reason {
             Reason::Recent => "recent",
             Reason::Protected => "protected",
             Reason::Opaque => "opaque",
-            Reason::Tombstone => "tombstone",
+            Reason::AlreadyPruned => "tombstone",
             Reason::Whole => "whole",
             Reason::Superseded => "superseded",
             Reason::Duplicate => "duplicate",

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::pair::Pair;
 use super::plan::{Decision, Reason, head, is_tool};
-use super::transcript::{Call, Value};
+use super::transcript::{ArgumentValue, Call};
 use crate::core::text::hash::FxSet;
 use crate::core::text::lines::lines;
 
@@ -64,7 +64,7 @@ fn superseded_reads(pairs: &[Pair<'_, '_>], touch: &mut impl FnMut(usize, Reason
 /// The first line and the line after the last that a read asks for.
 fn lines_read(call: &Call<'_>) -> (f64, f64) {
     let number = |name| match call.argument(name) {
-        Some(Value::Number(number)) => *number,
+        Some(ArgumentValue::Number(number)) => *number,
         _ => 0.0,
     };
     let (first, limit) = (number("offset"), number("limit"));

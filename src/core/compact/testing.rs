@@ -1,6 +1,6 @@
 //! Short spellings of transcripts for the tables of tests.
 
-use super::transcript::{Argument, Call, Message, Part, Role, ToolResult, Value};
+use super::transcript::{Argument, ArgumentValue, Call, Message, Part, Role, ToolResult};
 
 pub(super) fn user(parts: Vec<Part<'_>>) -> Message<'_> {
     Message::new(Role::User, parts)
@@ -32,7 +32,7 @@ pub(super) fn result<'a>(id: &'a str, text: &'a str) -> Part<'a> {
 pub(super) fn call_with<'a>(id: &'a str, tool: &'a str, texts: &[(&'a str, &'a str)]) -> Part<'a> {
     let argument = |&(name, text): &(&'a str, &'a str)| Argument {
         name: name.into(),
-        value: Value::Text(text.into()),
+        value: ArgumentValue::Text(text.into()),
     };
     let Part::Call(call) = call(id, tool) else { return Part::Opaque };
     Part::Call(Call { arguments: texts.iter().map(argument).collect(), ..call })

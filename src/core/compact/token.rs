@@ -15,7 +15,7 @@ const MIN_PATH: usize = 6;
 
 /// What a distinctive token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// An identifier.
     Name,
     /// A path.
@@ -24,14 +24,14 @@ pub enum Kind {
     Hash,
 }
 
-impl Kind {
+impl TokenKind {
     /// The kind of a distinctive token.
     #[must_use]
-    pub fn of(token: &str) -> Kind {
+    pub fn of(token: &str) -> TokenKind {
         match token {
-            _ if token.contains('/') => Kind::Path,
-            _ if token.bytes().all(|b| b.is_ascii_hexdigit()) => Kind::Hash,
-            _ => Kind::Name,
+            _ if token.contains('/') => TokenKind::Path,
+            _ if token.bytes().all(|b| b.is_ascii_hexdigit()) => TokenKind::Hash,
+            _ => TokenKind::Name,
         }
     }
 }
@@ -218,12 +218,12 @@ mod tests {
     #[test]
     fn kinds_are_told_by_their_characters() {
         for (token, kind) in [
-            ("src/lib.rs", Kind::Path),
-            ("1a2b3c4", Kind::Hash),
-            ("read_config", Kind::Name),
-            ("sha256sum", Kind::Name),
+            ("src/lib.rs", TokenKind::Path),
+            ("1a2b3c4", TokenKind::Hash),
+            ("read_config", TokenKind::Name),
+            ("sha256sum", TokenKind::Name),
         ] {
-            assert_eq!(Kind::of(token), kind, "{token}");
+            assert_eq!(TokenKind::of(token), kind, "{token}");
         }
     }
 

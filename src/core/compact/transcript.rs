@@ -78,12 +78,12 @@ pub struct Argument<'a> {
     /// Its name.
     pub name: Cow<'a, str>,
     /// Its value.
-    pub value: Value<'a>,
+    pub value: ArgumentValue<'a>,
 }
 
 /// The value of an argument, as far as anybody here looks into it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value<'a> {
+pub enum ArgumentValue<'a> {
     /// A string.
     Text(Cow<'a, str>),
     /// A number.
@@ -197,7 +197,9 @@ impl<'a> Call<'a> {
 
     /// Replaces the value of a string argument.
     pub fn replace_argument(&mut self, index: usize, text: &'a str) {
-        if let Some(Argument { value: Value::Text(old), .. }) = self.arguments.get_mut(index) {
+        if let Some(Argument { value: ArgumentValue::Text(old), .. }) =
+            self.arguments.get_mut(index)
+        {
             self.json_chars = self.json_chars + json_chars(text) - json_chars(old);
             *old = Cow::Borrowed(text);
         }
@@ -211,7 +213,7 @@ impl<'a> Call<'a> {
 
     /// The value of an argument.
     #[must_use]
-    pub fn argument(&self, name: &str) -> Option<&Value<'_>> {
+    pub fn argument(&self, name: &str) -> Option<&ArgumentValue<'_>> {
         self.arguments.iter().find(|a| a.name == name).map(|a| &a.value)
     }
 
@@ -219,7 +221,7 @@ impl<'a> Call<'a> {
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.argument(name) {
-            Some(Value::Text(text)) if !text.is_empty() => Some(text),
+            Some(ArgumentValue::Text(text)) if !text.is_empty() => Some(text),
             _ => None,
         }
     }
@@ -233,8 +235,8 @@ impl<'a> Call<'a> {
     /// The string arguments, in order.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.arguments.iter().filter_map(|argument| match &argument.value {
-            Value::Text(text) => Some(text.as_ref()),
-            Value::Number(_) | Value::Other(_) => None,
+            ArgumentValue::Text(text) => Some(text.as_ref()),
+            ArgumentValue::Number(_) | ArgumentValue::Other(_) => None,
         })
     }
 }
@@ -244,18 +246,18 @@ impl Argument<'_> {
     #[must_use]
     pub fn into_owned<'o>(self) -> Argument<'o> {
         let value = match self.value {
-            Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
-            Value::Number(number) => Value::Number(number),
-            Value::Other(json) => Value::Other(Cow::Owned(json.into_owned())),
+            ArgumentValue::Text(text) => ArgumentValue::Text(Cow::Owned(text.into_owned())),
+            ArgumentValue::Number(number) => ArgumentValue::Number(number),
+            ArgumentValue::Other(json) => ArgumentValue::Other(Cow::Owned(json.into_owned())),
         };
         Argument { name: Cow::Owned(self.name.into_owned()), value }
     }
 
     fn borrowed(&self) -> Argument<'_> {
         let value = match &self.value {
-            Value::Text(text) => Value::Text(Cow::Borrowed(text)),
-            Value::Number(number) => Value::Number(*number),
-            Value::Other(json) => Value::Other(Cow::Borrowed(json)),
+            ArgumentValue::Text(text) => ArgumentValue::Text(Cow::Borrowed(text)),
+            ArgumentValue::Number(number) => ArgumentValue::Number(*number),
+            ArgumentValue::Other(json) => ArgumentValue::Other(Cow::Borrowed(json)),
         };
         Argument { name: Cow::Borrowed(&self.name), value }
     }

@@ -53,7 +53,7 @@ pub fn validate(
 fn check_edit(edit: &Edit, part: Option<&Part<'_>>) -> Result<(), Violation> {
     match (&edit.change, part) {
         (Change::Text(new), Some(Part::Result(old))) => {
-            let is_allowed = !old.is_opaque && !notes::is_tombstone(&old.text);
+            let is_allowed = !old.is_opaque && !notes::is_already_pruned(&old.text);
             if !is_allowed {
                 return Err(violation("a result that must stay was cut", edit.at));
             }

@@ -4,7 +4,7 @@
 //! total: score, then keyword rank, then file number. Verdicts are hints: a file's own text can sway the model, so
 //! the first stage keeps half the weight.
 
-use super::request::{POOL, Role};
+use super::request::{FileRole, POOL};
 
 /// Rank at which the first stage's vote has fallen to a half. The seed's constant.
 const RANK_SCALE: f64 = 10.0;
@@ -15,7 +15,7 @@ const ROLE_SHOWN: f64 = 0.5;
 
 /// A file that the model has judged.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct ScoredFile {
     /// Number of the document.
     pub document: usize,
     /// Position in the first stage's order, from 0; `None` when the first stage found no evidence.
@@ -24,8 +24,8 @@ pub struct Judged {
     pub relevance: f64,
     /// Share of the comparison among the best; `None` when not compared.
     pub choice: Option<f64>,
-    /// Most probable role and its probability, from .5 on and never [`Role::Unrelated`].
-    pub role: Option<(Role, f64)>,
+    /// Most probable role and its probability, from .5 on and never [`FileRole::Unrelated`].
+    pub role: Option<(FileRole, f64)>,
     /// From 0 to 1; comparable inside one answer only.
     pub score: f64,
 }
@@ -58,23 +58,23 @@ fn ranks(first_stage: &[usize]) -> impl Fn(usize) -> usize + '_ {
     move |document| table.get(document).copied().unwrap_or(usize::MAX)
 }
 
-/// Judged documents in their order before any comparison. A document without a place in the first stage counts
+/// ScoredFile documents in their order before any comparison. A document without a place in the first stage counts
 /// as ranked behind all `first_stage` ones.
 #[must_use]
-pub fn fuse(verdicts: &[(usize, f64)], first_stage: &[usize]) -> Vec<Judged> {
+pub fn fuse(verdicts: &[(usize, f64)], first_stage: &[usize]) -> Vec<ScoredFile> {
     let rank = ranks(first_stage);
     let judged = verdicts.iter().map(|&(document, relevance)| {
         let place = rank(document);
         let keyword_rank = (place != usize::MAX).then_some(place);
-        Judged { document, keyword_rank, relevance, choice: None, role: None, score: 0.0 }
+        ScoredFile { document, keyword_rank, relevance, choice: None, role: None, score: 0.0 }
     });
-    let mut judged: Vec<Judged> = judged.collect();
+    let mut judged: Vec<ScoredFile> = judged.collect();
     score(&mut judged, first_stage.len());
     judged
 }
 
 /// Scores and sorts. `last_rank` stands in for a missing keyword rank.
-pub fn score(judged: &mut [Judged], last_rank: usize) {
+pub fn score(judged: &mut [ScoredFile], last_rank: usize) {
     let compared = judged.iter().any(|file| file.choice.is_some());
     for file in judged.iter_mut() {
         let choice = file.choice.unwrap_or(0.0);
@@ -82,27 +82,27 @@ pub fn score(judged: &mut [Judged], last_rank: usize) {
         file.score = (fused(file, last_rank) + CHOICE_WEIGHT * choice) / weights;
     }
     judged.sort_unstable_by(|a, b| {
-        let rank = |file: &Judged| file.keyword_rank.unwrap_or(usize::MAX);
+        let rank = |file: &ScoredFile| file.keyword_rank.unwrap_or(usize::MAX);
         b.score.total_cmp(&a.score).then(rank(a).cmp(&rank(b))).then(a.document.cmp(&b.document))
     });
 }
 
 #[expect(clippy::cast_precision_loss, reason = "ranks are far below 2^52")]
-fn fused(file: &Judged, last_rank: usize) -> f64 {
+fn fused(file: &ScoredFile, last_rank: usize) -> f64 {
     let rank = file.keyword_rank.unwrap_or(last_rank) as f64;
     file.relevance + 1.0 / (1.0 + rank / RANK_SCALE)
 }
 
 /// The role that is shown, if any is.
 #[must_use]
-pub fn shown_role(probabilities: &[(Role, f64)]) -> Option<(Role, f64)> {
-    let mut best: Option<(Role, f64)> = None;
+pub fn shown_role(probabilities: &[(FileRole, f64)]) -> Option<(FileRole, f64)> {
+    let mut best: Option<(FileRole, f64)> = None;
     for &(role, p) in probabilities {
         if best.is_none_or(|(_, most)| p > most) {
             best = Some((role, p));
         }
     }
-    best.filter(|&(role, p)| p >= ROLE_SHOWN && role != Role::Unrelated)
+    best.filter(|&(role, p)| p >= ROLE_SHOWN && role != FileRole::Unrelated)
 }
 
 #[cfg(test)]
@@ -154,8 +154,11 @@ mod tests {
 
     #[test]
     fn roles_below_a_half_and_unrelated_are_not_shown() {
-        assert_eq!(shown_role(&[(Role::Edit, 0.49), (Role::Test, 0.3)]), None);
-        assert_eq!(shown_role(&[(Role::Edit, 0.1), (Role::Unrelated, 0.9)]), None);
-        assert_eq!(shown_role(&[(Role::Edit, 0.5), (Role::Test, 0.5)]), Some((Role::Edit, 0.5)));
+        assert_eq!(shown_role(&[(FileRole::Edit, 0.49), (FileRole::Test, 0.3)]), None);
+        assert_eq!(shown_role(&[(FileRole::Edit, 0.1), (FileRole::Unrelated, 0.9)]), None);
+        assert_eq!(
+            shown_role(&[(FileRole::Edit, 0.5), (FileRole::Test, 0.5)]),
+            Some((FileRole::Edit, 0.5))
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The questions that a decision model is asked about files, and how files are put into requests.
 //!
-//! In: the task and the texts of files. Out: [`Ask`], a request before it is JSON, and batches of file numbers.
+//! In: the task and the texts of files. Out: [`ModelRequest`], a request before it is JSON, and batches of file numbers.
 //! Wording follows the vendor's guidance: one atomic, positive statement per question, data in the state under
 //! short keys, rules in the instructions. Nothing here knows a field name of the wire.
 
@@ -26,9 +26,9 @@ const QUESTION_TOKENS: u64 = 12;
 
 /// One request: what the model reads, and what it is asked. Keys of questions are never shown to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub struct ModelRequest {
     /// What the model reads.
-    pub state: State,
+    pub state: RequestState,
     /// Key and question; keys are unique and not empty.
     pub questions: Vec<(String, Question)>,
 }
@@ -38,7 +38,7 @@ pub type Questions = [(String, Question)];
 
 /// What the model reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum RequestState {
     /// Named texts, in this order.
     Fields(Vec<(String, String)>),
     /// One text.
@@ -78,7 +78,7 @@ impl Question {
 
 /// The part a file plays in a change. The labels are shown to people and to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum FileRole {
     /// It is changed.
     Edit,
     /// It holds the tests that are run or changed.
@@ -91,32 +91,37 @@ pub enum Role {
     Unrelated,
 }
 
-impl Role {
+impl FileRole {
     /// All roles, in the order they are offered.
-    pub const ALL: [Role; 5] =
-        [Role::Edit, Role::Test, Role::Example, Role::Dependency, Role::Unrelated];
+    pub const ALL: [FileRole; 5] = [
+        FileRole::Edit,
+        FileRole::Test,
+        FileRole::Example,
+        FileRole::Dependency,
+        FileRole::Unrelated,
+    ];
 
     /// The label.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Role::Edit => "edit",
-            Role::Test => "test",
-            Role::Example => "example",
-            Role::Dependency => "dependency",
-            Role::Unrelated => "unrelated",
+            FileRole::Edit => "edit",
+            FileRole::Test => "test",
+            FileRole::Example => "example",
+            FileRole::Dependency => "dependency",
+            FileRole::Unrelated => "unrelated",
         }
     }
 
     fn description(self) -> &'static str {
         match self {
-            Role::Edit => "the change is made in this file",
-            Role::Test => "this file holds tests of what is changed",
-            Role::Example => "this file shows an existing case to follow, and stays as it is",
-            Role::Dependency => {
+            FileRole::Edit => "the change is made in this file",
+            FileRole::Test => "this file holds tests of what is changed",
+            FileRole::Example => "this file shows an existing case to follow, and stays as it is",
+            FileRole::Dependency => {
                 "the changed code uses or is used by this file, which stays as it is"
             }
-            Role::Unrelated => "this file plays no part in the change",
+            FileRole::Unrelated => "this file plays no part in the change",
         }
     }
 }
@@ -138,7 +143,7 @@ pub fn role_key(n: usize) -> String {
 
 /// One yes/no question per text: is the file needed for the task?
 #[must_use]
-pub fn relevance(task: &str, texts: Vec<String>) -> Ask {
+pub fn relevance(task: &str, texts: Vec<String>) -> ModelRequest {
     let question = |n| {
         let key = file_key(n);
         // "reading or editing" found more than "editing" alone on the seed's benchmark: recall@10 .66 against .59.
@@ -148,12 +153,12 @@ pub fn relevance(task: &str, texts: Vec<String>) -> Ask {
         (key, Question::statement(statement))
     };
     let questions = (0..texts.len()).map(question).collect();
-    Ask { state: files_state(task, texts), questions }
+    ModelRequest { state: files_state(task, texts), questions }
 }
 
 /// One question over all files: which one must be edited?
 #[must_use]
-pub fn comparison(task: &str, paths: &[&str], texts: Vec<String>) -> Ask {
+pub fn comparison(task: &str, paths: &[&str], texts: Vec<String>) -> ModelRequest {
     let options = paths.iter().enumerate().map(|(n, path)| {
         let key = file_key(n);
         let description = format!("the file in `{key}` ({path})");
@@ -164,26 +169,29 @@ pub fn comparison(task: &str, paths: &[&str], texts: Vec<String>) -> Ask {
             .into(),
         options: options.collect(),
     };
-    Ask { state: files_state(task, texts), questions: vec![(PICK.into(), question)] }
+    ModelRequest { state: files_state(task, texts), questions: vec![(PICK.into(), question)] }
 }
 
 /// One question per file: which part does it play?
 #[must_use]
-pub fn roles(task: &str, texts: Vec<String>) -> Ask {
+pub fn roles(task: &str, texts: Vec<String>) -> ModelRequest {
     let question = |n| {
         let key = file_key(n);
         let instructions =
             format!("What part does the file in `{key}` play in the change described in `task`?");
-        let options = Role::ALL.iter().map(|r| (r.name().to_owned(), r.description().to_owned()));
+        let options =
+            FileRole::ALL.iter().map(|r| (r.name().to_owned(), r.description().to_owned()));
         (role_key(n), Question::Choice { instructions, options: options.collect() })
     };
     let questions = (0..texts.len()).map(question).collect();
-    Ask { state: files_state(task, texts), questions }
+    ModelRequest { state: files_state(task, texts), questions }
 }
 
-fn files_state(task: &str, texts: Vec<String>) -> State {
+fn files_state(task: &str, texts: Vec<String>) -> RequestState {
     let files = texts.into_iter().enumerate().map(|(n, text)| (file_key(n), text));
-    State::Fields(std::iter::once(("task".to_owned(), task.to_owned())).chain(files).collect())
+    RequestState::Fields(
+        std::iter::once(("task".to_owned(), task.to_owned())).chain(files).collect(),
+    )
 }
 
 /// The same files in an order that depends on the task alone: the place inside a request moves a probability by
@@ -249,10 +257,10 @@ pub fn text_tokens(text: &str) -> u64 {
 
 /// Input tokens of a request, roughly.
 #[must_use]
-pub fn ask_tokens(ask: &Ask) -> u64 {
+pub fn ask_tokens(ask: &ModelRequest) -> u64 {
     let state = match &ask.state {
-        State::Fields(fields) => fields.iter().map(|(_, text)| text_tokens(text) + 2).sum(),
-        State::Text(text) | State::Json(text) => text_tokens(text),
+        RequestState::Fields(fields) => fields.iter().map(|(_, text)| text_tokens(text) + 2).sum(),
+        RequestState::Text(text) | RequestState::Json(text) => text_tokens(text),
     };
     let questions: u64 = ask.questions.iter().map(|(_, question)| question_tokens(question)).sum();
     REQUEST_OVERHEAD_TOKENS + state + questions
@@ -314,7 +322,7 @@ mod tests {
     #[test]
     fn a_batch_asks_one_question_per_file_about_named_texts() {
         let ask = relevance("fix it", vec!["path: a".into(), "path: b".into()]);
-        let State::Fields(fields) = &ask.state else { panic!("{:?}", ask.state) };
+        let RequestState::Fields(fields) = &ask.state else { panic!("{:?}", ask.state) };
         let keys: Vec<&str> = fields.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["task", "f000", "f001"]);
         assert_eq!(ask.questions[1].0, "f001");
@@ -329,7 +337,7 @@ mod tests {
         assert_eq!(options[0], ("f000".into(), "the file in `f000` (src/a.rs)".into()));
         let ask = roles("fix it", vec!["path: src/a.rs".into()]);
         let Question::Choice { options, .. } = &ask.questions[0].1 else { panic!() };
-        assert_eq!(options.len(), Role::ALL.len());
+        assert_eq!(options.len(), FileRole::ALL.len());
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Document {
     /// Length in sub-words.
     pub length: u32,
     /// What the bytes look like.
-    pub kind: Kind,
+    pub kind: DocumentKind,
 }
 
 impl Document {
@@ -38,7 +38,7 @@ impl Document {
 
 /// What a file's bytes look like; decided by [`kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
+pub enum DocumentKind {
     /// Written by people, as far as one can tell.
     #[default]
     Source,
@@ -92,7 +92,7 @@ pub struct Counts {
     /// Length in sub-words.
     pub length: u32,
     /// What the bytes look like.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// Per stem.
     pub body: Vec<(u32, u32)>,
     /// Per whole identifier.
@@ -116,18 +116,18 @@ const MINIFIED_LINE_BYTES: usize = 500;
 
 /// What a file's bytes look like. O(bytes), by memchr.
 #[must_use]
-pub fn kind(text: &[u8]) -> Kind {
+pub fn kind(text: &[u8]) -> DocumentKind {
     if memchr::memchr(0, text).is_some() {
-        return Kind::Binary;
+        return DocumentKind::Binary;
     }
     if text.len() >= MINIFIED_MIN_BYTES {
         // So many newlines would make the lines shorter.
         let n_newlines = text.len() / MINIFIED_LINE_BYTES;
         if memchr::memchr_iter(b'\n', text).nth(n_newlines - 1).is_none() {
-            return Kind::Minified;
+            return DocumentKind::Minified;
         }
     }
     let head = &text[..text.len().min(NOTICE_BYTES)];
     let noted = NOTICES.iter().any(|notice| notice.find(head).is_some());
-    if noted { Kind::Generated } else { Kind::Source }
+    if noted { DocumentKind::Generated } else { DocumentKind::Source }
 }

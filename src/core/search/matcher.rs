@@ -3,7 +3,7 @@
 //! A [`Matcher`] is a compiled query; bytes in, [`Counts`] out. Where words start is found for 64 bytes at a time, and nearly
 //! every word is dismissed by its first bytes.
 
-use super::corpus::{self, Counts, Kind};
+use super::corpus::{self, Counts, DocumentKind};
 use super::query::{Identifier, Index, Query};
 use crate::core::text::blocks::{BLOCK_BYTES, Block, bits, is_lower, is_upper};
 use crate::core::text::hash::FxMap;
@@ -14,7 +14,7 @@ pub struct Matcher<'q> {
     terms: Index<'q>,
     identifiers: FxMap<&'q [u8], (u32, &'q Identifier)>,
     /// How words of the stems, and identifiers, start.
-    starts: Starts,
+    starts: StartMasks,
     /// Does an identifier start with what is no letter?
     has_underscored: bool,
     has_wide_terms: bool,
@@ -28,7 +28,7 @@ impl<'q> Matcher<'q> {
         Matcher {
             terms: query.index(),
             identifiers: names().zip((0..).zip(&query.identifiers)).collect(),
-            starts: Starts::of(query.terms.iter().map(|term| term.stem.as_slice()), names()),
+            starts: StartMasks::of(query.terms.iter().map(|term| term.stem.as_slice()), names()),
             has_underscored: names().any(|name| name.starts_with(b"_")),
             has_wide_terms: query.terms.iter().any(|term| !term.stem.is_ascii()),
         }
@@ -38,7 +38,7 @@ impl<'q> Matcher<'q> {
     #[must_use]
     pub fn count(&self, text: &[u8], scratch: &mut Scratch) -> Counts {
         let kind = corpus::kind(text);
-        if kind == Kind::Binary {
+        if kind == DocumentKind::Binary {
             return Counts { kind, ..Counts::default() };
         }
         scratch.reset(self.terms.len(), self.identifiers.len());
@@ -124,7 +124,7 @@ fn follows_digits_alone(text: &[u8], at: usize) -> bool {
 }
 
 /// A filter on how words and identifiers start, letter case aside: first on two bytes, then on four.
-struct Starts {
+struct StartMasks {
     /// One bit for each two bytes, see [`pair`], of both: small enough to stay at hand for every word of a project.
     pairs: [u64; 16],
     of_words: Fours,
@@ -140,14 +140,14 @@ fn has(fours: &Fours, first: [u8; 4]) -> bool {
     fours[hash >> 6] >> (hash & 63) & 1 == 1
 }
 
-impl Starts {
+impl StartMasks {
     /// Lets every word through that has one of the stems, and everything that starts with one of the names.
     fn of<'a>(
         stems: impl Iterator<Item = &'a [u8]>,
         names: impl Iterator<Item = &'a [u8]>,
-    ) -> Starts {
+    ) -> StartMasks {
         let fours = || Box::new([0; 1024]);
-        let mut starts = Starts { pairs: [0; 16], of_words: fours(), of_names: fours() };
+        let mut starts = StartMasks { pairs: [0; 16], of_words: fours(), of_names: fours() };
         stems.for_each(|stem| {
             starts_of_stem(stem, |first| insert(&mut starts.pairs, &mut starts.of_words, first));
         });
@@ -245,8 +245,8 @@ fn first_of_word(first: [u8; 4], text: &[u8], at: usize) -> [u8; 4] {
 #[derive(Default)]
 pub struct Scratch {
     word: Vec<u8>,
-    body: Tally,
-    identifiers: Tally,
+    body: TermTally,
+    identifiers: TermTally,
 }
 
 impl Scratch {
@@ -258,12 +258,12 @@ impl Scratch {
 
 /// Counts by index, and which indices are not zero.
 #[derive(Default)]
-struct Tally {
+struct TermTally {
     counts: Vec<u32>,
     touched: Vec<u32>,
 }
 
-impl Tally {
+impl TermTally {
     fn add(&mut self, index: u32) {
         let count = &mut self.counts[index as usize];
         if *count == 0 {

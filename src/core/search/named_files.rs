@@ -1,7 +1,7 @@
 //! Files that a task names: paths, file names, frames of stack traces.
 //!
-//! A task's text in, the names in it out ([`mentions`]); names and documents in, how sure each document is meant out
-//! ([`mentioned`]). Names that no document bears cost nothing.
+//! A task's text in, the names in it out ([`extract`]); names and documents in, how sure each document is meant out
+//! ([`score`]). Names that no document bears cost nothing.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ const AROUND: &[char] =
 
 /// The names in a task, lower-case, each once: what holds a `/` or ends like a file.
 #[must_use]
-pub(crate) fn mentions(task: &str) -> Vec<Vec<u8>> {
+pub(crate) fn extract(task: &str) -> Vec<Vec<u8>> {
     let mut mentions: Vec<Vec<u8>> = Vec::new();
     for token in task.split(|c: char| c.is_whitespace() || AROUND.contains(&c)) {
         let token = token.trim_start_matches("./").trim_end_matches(['.', '!', '?']);
@@ -49,7 +49,7 @@ fn is_file_name(token: &str) -> bool {
 ///
 /// A name with a folder is borne by the documents that share most of its end, and at least its folder; a frame's
 /// `/home/me/app/src/a.rs` means `src/a.rs`. O(documents × folders + mentions).
-pub(crate) fn mentioned(mentions: &[Vec<u8>], documents: &[Document]) -> Vec<f64> {
+pub(crate) fn score(mentions: &[Vec<u8>], documents: &[Document]) -> Vec<f64> {
     let mut scores = vec![0.0; documents.len()];
     if mentions.is_empty() {
         return scores;
@@ -103,13 +103,13 @@ fn shared_parts(mention: &[u8], path: &[u8], extension: usize, is_bare: bool) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::search::corpus::Kind;
+    use crate::core::search::corpus::DocumentKind;
 
     #[test]
     fn names_in_a_task() {
         let check = |task: &str, expected: &[&str]| {
             let found: Vec<String> =
-                mentions(task).into_iter().map(|m| String::from_utf8(m).unwrap()).collect();
+                extract(task).into_iter().map(|m| String::from_utf8(m).unwrap()).collect();
             assert_eq!(found, expected, "{task}");
         };
         check("fix @src/App.tsx and ./lib/a.rs:12:5.", &["src/app.tsx", "lib/a.rs"]);
@@ -123,10 +123,10 @@ mod tests {
         let paths =
             ["a/api.py", "gin.go", "lib/router/index.js", "requests/api.py", "src/router.ts"];
         let document =
-            |path: &&str| Document { path: (*path).into(), length: 1, kind: Kind::Source };
+            |path: &&str| Document { path: (*path).into(), length: 1, kind: DocumentKind::Source };
         let documents: Vec<Document> = paths.iter().map(document).collect();
         let check = |task: &str, expected: &[&str]| {
-            let scores = mentioned(&mentions(task), &documents);
+            let scores = score(&extract(task), &documents);
             let found = (0..paths.len()).filter(|&d| scores[d] > 0.0).map(|d| paths[d]);
             assert_eq!(found.collect::<Vec<_>>(), expected, "{task}");
         };

@@ -4,22 +4,22 @@
 
 use crate::core::text::tokenize::letter_bit;
 
-/// Words that a part of a path may be.
-struct Words {
+/// PathWords that a part of a path may be.
+struct PathWords {
     all: &'static [&'static str],
     /// How they start, see [`letter_bit`]: most parts start otherwise.
     firsts: u32,
 }
 
-impl Words {
+impl PathWords {
     /// Lower-case words.
-    const fn new(all: &'static [&'static str]) -> Words {
+    const fn new(all: &'static [&'static str]) -> PathWords {
         let (mut firsts, mut at) = (0, 0);
         while at < all.len() {
             firsts |= letter_bit(all[at].as_bytes()[0]);
             at += 1;
         }
-        Words { all, firsts }
+        PathWords { all, firsts }
     }
 
     /// Letter case aside.
@@ -30,14 +30,15 @@ impl Words {
 }
 
 /// Parts of a path that mark tests.
-static TEST_PARTS: Words = Words::new(&["test", "tests", "spec", "specs", "testing", "testdata"]);
+static TEST_PARTS: PathWords =
+    PathWords::new(&["test", "tests", "spec", "specs", "testing", "testdata"]);
 
 /// Parts of a path that mark what surrounds the product.
-static ASIDE_PARTS: Words =
-    Words::new(&["benchmark", "benchmarks", "bench", "example", "examples", "e2e"]);
+static ASIDE_PARTS: PathWords =
+    PathWords::new(&["benchmark", "benchmarks", "bench", "example", "examples", "e2e"]);
 
 /// Folders of code that came from elsewhere or was built: right to know, rarely right to edit.
-static FOREIGN_FOLDERS: Words = Words::new(&[
+static FOREIGN_FOLDERS: PathWords = PathWords::new(&[
     "vendor",
     "vendored",
     "third_party",

@@ -165,7 +165,7 @@ pub fn query(task: &str) -> Query {
     let terms = terms(task, &words);
     let pairs = pairs(&words, &terms);
     let identifiers = identifiers(task, &pairs);
-    Query { terms: with_joined(terms, &pairs), identifiers, mentions: named_files::mentions(task) }
+    Query { terms: with_joined(terms, &pairs), identifiers, mentions: named_files::extract(task) }
 }
 
 /// The names in a task, and those its pairs of words may have in code.
@@ -302,24 +302,32 @@ fn quoted_ranges(task: &str) -> Vec<Range<usize>> {
 /// The stop words that apply to one task: stems of English ones, other languages' words as they are.
 struct StopWords {
     english: Vec<Vec<u8>>,
-    foreign: &'static str,
+    third_party_or_generated: &'static str,
 }
 
 impl StopWords {
     fn of(task: &str) -> StopWords {
         let english = STOP_WORDS.split_whitespace().map(|w| tokenize::stem(w.as_bytes())).collect();
         let lower = task.chars().take(LANGUAGE_SAMPLE_CHARS).collect::<String>().to_lowercase();
-        let mut foreign: Vec<&str> = lower
+        let mut third_party_or_generated: Vec<&str> = lower
             .split(|c: char| !c.is_alphabetic())
             .filter(|word| has_word(FOREIGN_STOP_WORDS, word) && !has_word(STOP_WORDS, word))
             .collect();
-        foreign.sort_unstable();
-        foreign.dedup();
-        StopWords { english, foreign: if foreign.len() >= 2 { FOREIGN_STOP_WORDS } else { "" } }
+        third_party_or_generated.sort_unstable();
+        third_party_or_generated.dedup();
+        StopWords {
+            english,
+            third_party_or_generated: if third_party_or_generated.len() >= 2 {
+                FOREIGN_STOP_WORDS
+            } else {
+                ""
+            },
+        }
     }
 
     fn contains(&self, stem: &[u8], word: &str) -> bool {
-        self.english.iter().any(|stop| stop == stem) || has_word(self.foreign, word)
+        self.english.iter().any(|stop| stop == stem)
+            || has_word(self.third_party_or_generated, word)
     }
 }
 

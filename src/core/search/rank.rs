@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::bm25::{Bm25, idf};
-use super::corpus::{Corpus, Document, Kind};
+use super::corpus::{Corpus, Document, DocumentKind};
 use super::history::{History, Past};
 use super::named_files;
 use super::path_kind;
@@ -48,7 +48,7 @@ pub struct Weights {
     /// The same for a task that speaks of them.
     pub asked_test: f64,
     /// Factor on vendored, generated and minified files.
-    pub foreign: f64,
+    pub third_party_or_generated: f64,
     /// Share of the best score for the most recently changed file.
     pub recency: f64,
     /// Commits after which recency has halved.
@@ -79,7 +79,7 @@ impl Default for Weights {
             coverage: 0.4,
             test: -0.05,
             asked_test: 0.05,
-            foreign: 0.7,
+            third_party_or_generated: 0.7,
             recency: 0.3,
             recency_half: 10.0,
             cochange: 0.3,
@@ -179,14 +179,15 @@ pub fn rank(query: &Query, corpus: &Corpus, history: &History, weights: &Weights
     let paths = path_terms(query, corpus);
     let term_weights: Vec<f64> = query.terms.iter().map(|term| weights.of_term(term)).collect();
     // A long request says enough: trust history and priors less.
-    let calm = (weights.long_task / query.content_terms().max(1) as f64).min(1.0);
+    let prior_scale = (weights.long_task / query.content_terms().max(1) as f64).min(1.0);
 
-    let fields = Fields { query, corpus, paths: &paths, past: &past, term_weights: &term_weights };
-    let (mut parts, mut scores) = fields.score(weights, calm);
+    let fields =
+        FieldScores { query, corpus, paths: &paths, past: &past, term_weights: &term_weights };
+    let (mut parts, mut scores) = fields.score(weights, prior_scale);
     fields.reward_coverage(weights.coverage, &mut scores);
-    apply_priors(query, corpus, &past, weights, calm, &mut scores);
+    apply_priors(query, corpus, &past, weights, prior_scale, &mut scores);
     let has_own = own_evidence(query, corpus, &paths, &past.subjects, &parts.mentions);
-    parts.together = lend_to_companions(history, weights, &mut scores);
+    parts.together = boost_cochanged(history, weights, &mut scores);
     parts.last = past.last;
     parts.touched = past.touched;
 
@@ -242,7 +243,7 @@ fn add(list: &mut Vec<(u32, f64)>, document: u32) {
 }
 
 /// Everything a score is computed from.
-struct Fields<'a> {
+struct FieldScores<'a> {
     query: &'a Query,
     corpus: &'a Corpus,
     paths: &'a [Vec<(u32, f64)>],
@@ -250,9 +251,9 @@ struct Fields<'a> {
     term_weights: &'a [f64],
 }
 
-impl Fields<'_> {
+impl FieldScores<'_> {
     /// The parts by field, and their weighted sum.
-    fn score(&self, weights: &Weights, calm: f64) -> (Parts, Vec<f64>) {
+    fn score(&self, weights: &Weights, prior_scale: f64) -> (Parts, Vec<f64>) {
         let n = self.corpus.documents.len();
         let lengths: Vec<f64> = self.corpus.documents.iter().map(|d| f64::from(d.length)).collect();
         let touches: Vec<f64> = self.past.touched.iter().map(|&t| f64::from(t) + 1.0).collect();
@@ -264,12 +265,12 @@ impl Fields<'_> {
         let weight = |id: &Identifier| if id.is_joined { weights.pairs } else { 1.0 };
         let names: Vec<f64> = self.query.identifiers.iter().map(weight).collect();
         let identifiers = weights.text.score(&self.corpus.identifiers, &names, n, &lengths);
-        let mentions = named_files::mentioned(&self.query.mentions, &self.corpus.documents);
+        let mentions = named_files::score(&self.query.mentions, &self.corpus.documents);
         let total = (0..n)
             .map(|d| {
                 body[d]
                     + weights.path * path[d]
-                    + calm * weights.history * history[d]
+                    + prior_scale * weights.history * history[d]
                     + weights.identifiers * identifiers[d]
                     + weights.mentions * mentions[d]
             })
@@ -308,20 +309,25 @@ fn best(scores: &[f64]) -> f64 {
     if best > 0.0 { best } else { 1.0 }
 }
 
-/// Tests, foreign code, recently changed files: a factor, and shares of the best score.
+/// Tests, third_party_or_generated code, recently changed files: a factor, and shares of the best score.
 fn apply_priors(
     query: &Query,
     corpus: &Corpus,
     past: &Past,
     weights: &Weights,
-    calm: f64,
+    prior_scale: f64,
     scores: &mut [f64],
 ) {
-    let is_foreign_file =
-        |name: &[u8], kind: Kind| kind != Kind::Source || path_kind::is_minified(name);
-    let is_foreign = marked(corpus, path_kind::is_foreign_folder, is_foreign_file);
-    for (score, _) in scores.iter_mut().zip(is_foreign).filter(|(_, is_foreign)| *is_foreign) {
-        *score *= weights.foreign;
+    let is_foreign_file = |name: &[u8], kind: DocumentKind| {
+        kind != DocumentKind::Source || path_kind::is_minified(name)
+    };
+    let is_third_party_or_generated = marked(corpus, path_kind::is_foreign_folder, is_foreign_file);
+    for (score, _) in scores
+        .iter_mut()
+        .zip(is_third_party_or_generated)
+        .filter(|(_, is_third_party_or_generated)| *is_third_party_or_generated)
+    {
+        *score *= weights.third_party_or_generated;
     }
     let top = best(scores);
     let aside = if query.asks_for_asides() { weights.asked_test } else { weights.test };
@@ -332,7 +338,7 @@ fn apply_priors(
         }
         let recency =
             past.last[d].map_or(0.0, |age| 1.0 / (1.0 + f64::from(age) / weights.recency_half));
-        *score += calm * top * weights.recency * recency;
+        *score += prior_scale * top * weights.recency * recency;
     }
 }
 
@@ -340,7 +346,7 @@ fn apply_priors(
 fn marked(
     corpus: &Corpus,
     folder_has: impl Fn(&[u8]) -> bool,
-    file_has: impl Fn(&[u8], Kind) -> bool,
+    file_has: impl Fn(&[u8], DocumentKind) -> bool,
 ) -> Vec<bool> {
     let mut marked = Vec::with_capacity(corpus.documents.len());
     for (folder, documents) in folders(corpus) {
@@ -352,7 +358,7 @@ fn marked(
 }
 
 /// The best files lend a share of the best score to the files that changed with them.
-fn lend_to_companions(
+fn boost_cochanged(
     history: &History,
     weights: &Weights,
     scores: &mut [f64],

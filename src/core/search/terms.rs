@@ -23,14 +23,14 @@ pub enum Field {
 /// Every field, in the order of the file format.
 pub const FIELDS: [Field; 2] = [Field::Body, Field::Identifiers];
 
-/// Largest text that [`Reader::every_term`] takes.
+/// Largest text that [`TermExtractor::for_each_term`] takes.
 pub const MAX_TEXT_BYTES: u64 = COUNT_MASK;
 
 /// Reads documents; holds what one thread reuses from document to document.
 #[derive(Default)]
-pub struct Reader {
-    runs: Tally<Span>,
-    words: Tally<u128>,
+pub struct TermExtractor {
+    runs: TallyTable<Span>,
+    words: TallyTable<u128>,
     stems: Stems,
 }
 
@@ -41,10 +41,10 @@ struct Span {
     end: u32,
 }
 
-impl Reader {
+impl TermExtractor {
     /// Calls `found` with the [`hash`] of each term of a text that is no binary, and how often it occurs (a term may come
     /// in several parts); returns its length in sub-words. O(bytes); the text has [`MAX_TEXT_BYTES`] at most.
-    pub fn every_term(&mut self, text: &[u8], mut found: impl FnMut(Field, u64, u32)) -> u32 {
+    pub fn for_each_term(&mut self, text: &[u8], mut found: impl FnMut(Field, u64, u32)) -> u32 {
         let length = self.count_runs(text);
         self.take_runs_apart(text, &mut found);
         let stems = &mut self.stems;
@@ -102,7 +102,7 @@ impl Reader {
 
 /// Where the words and identifiers of a run go; `count` is how often it occurs.
 struct Sink<'r, F> {
-    words: &'r mut Tally<u128>,
+    words: &'r mut TallyTable<u128>,
     found: &'r mut F,
 }
 
@@ -233,7 +233,7 @@ fn hash_of_stem(word: u128) -> u64 {
 }
 
 /// Counts of what has a hash: a table with open addressing, emptied after every document.
-struct Tally<T> {
+struct TallyTable<T> {
     /// The upper bits of a hash and a count, see [`COUNT_BITS`]; 0 for an empty slot.
     slots: Vec<u64>,
     /// How many of them serve this document, a power of two: few fit the cache better.
@@ -259,13 +259,13 @@ const SLOTS_PER_KEY: usize = 4;
 const COUNT_BITS: u32 = 24;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
-impl<T> Default for Tally<T> {
-    fn default() -> Tally<T> {
-        Tally { slots: vec![0; FIRST_SLOTS], n_slots: FIRST_SLOTS, seen: Vec::new() }
+impl<T> Default for TallyTable<T> {
+    fn default() -> TallyTable<T> {
+        TallyTable { slots: vec![0; FIRST_SLOTS], n_slots: FIRST_SLOTS, seen: Vec::new() }
     }
 }
 
-impl<T> Tally<T> {
+impl<T> TallyTable<T> {
     #[inline]
     fn add(&mut self, hash: u64, count: u32, what: T) {
         let mask = self.n_slots - 1;
@@ -333,7 +333,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::core::search::corpus::Kind;
+    use crate::core::search::corpus::DocumentKind;
     use crate::core::search::matcher::{Matcher, Scratch};
     use crate::core::search::query::query;
 
@@ -341,13 +341,14 @@ mod tests {
     fn check(text: &str, task: &str) {
         let query = query(task);
         let counts = Matcher::new(&query).count(text.as_bytes(), &mut Scratch::default());
-        if counts.kind == Kind::Binary {
+        if counts.kind == DocumentKind::Binary {
             return;
         }
         let mut all: BTreeMap<(u8, u64), u32> = BTreeMap::new();
-        let length = Reader::default().every_term(text.as_bytes(), |field, term, count| {
-            *all.entry((field as u8, term)).or_default() += count;
-        });
+        let length =
+            TermExtractor::default().for_each_term(text.as_bytes(), |field, term, count| {
+                *all.entry((field as u8, term)).or_default() += count;
+            });
         assert_eq!(length, counts.length, "{text:?}");
         let of = |field: Field, term: &[u8]| {
             all.get(&(field as u8, hash(term))).copied().unwrap_or_default()

@@ -12,14 +12,14 @@ use wide::u8x16;
 pub(crate) const BLOCK_BYTES: usize = 64;
 
 /// A block and the bytes behind it that the first look at its last word needs.
-pub(crate) type Window = [u8; BLOCK_BYTES + 4];
+pub(crate) type ByteWindow = [u8; BLOCK_BYTES + 4];
 
 /// 64 bytes of a text and what is around them.
 pub(crate) struct Block<'t> {
     /// The byte before the block, 0 before the text.
     before: u8,
     /// Zeros past the end of the text.
-    window: &'t Window,
+    window: &'t ByteWindow,
 }
 
 /// Where words and identifiers start in a block.
@@ -39,7 +39,7 @@ pub(crate) struct Edges {
 impl<'t> Block<'t> {
     /// The block at `start`, which may lie at the end of the text; `padded` is where the last ones are completed.
     #[inline]
-    pub(crate) fn at(text: &'t [u8], start: usize, padded: &'t mut Window) -> Block<'t> {
+    pub(crate) fn at(text: &'t [u8], start: usize, padded: &'t mut ByteWindow) -> Block<'t> {
         let before = start.checked_sub(1).map_or(0, |last| text[last]);
         let rest = &text[start..];
         let window = match rest.first_chunk() {
@@ -97,7 +97,7 @@ struct Classes {
 
 impl Classes {
     #[inline]
-    fn of_block(window: &Window) -> Classes {
+    fn of_block(window: &ByteWindow) -> Classes {
         let (lanes, _behind) = window.as_chunks::<LANE_BYTES>();
         Classes::of_lanes(lanes)
     }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::core::compact::line::without_number;
-use crate::core::compact::token::{Kind, each_token};
+use crate::core::compact::token::{TokenKind, each_token};
 use crate::core::text::hash::FxMap;
 use crate::core::text::lines::lines;
 
@@ -15,22 +15,22 @@ const MAX_ROOM: usize = 1 << 17;
 
 /// The tokens met so far; ids are 0, 1, … in the order of first sight.
 #[derive(Debug, Default)]
-pub(super) struct Lexicon<'t> {
+pub(super) struct Interner<'t> {
     ids: FxMap<&'t str, u32>,
     /// For each token, the number of the line that had it last.
     last_line: Vec<u32>,
     line: u32,
     /// By token: what it is.
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<TokenKind>,
     /// The different lines, without numbers and indentation.
     line_ids: FxMap<&'t str, u32>,
 }
 
-impl<'t> Lexicon<'t> {
+impl<'t> Interner<'t> {
     /// An empty one, with room for what so many characters mostly hold: maps that grow are built again and again.
-    pub(super) fn of(chars: usize) -> Lexicon<'t> {
+    pub(super) fn of(chars: usize) -> Interner<'t> {
         let n_lines = (chars / LINE_CHARS).min(MAX_ROOM);
-        let mut lexicon = Lexicon::default();
+        let mut lexicon = Interner::default();
         lexicon.line_ids.reserve(n_lines);
         lexicon.ids.reserve(n_lines / 2);
         lexicon
@@ -41,7 +41,7 @@ impl<'t> Lexicon<'t> {
         let id = *self.ids.entry(token).or_insert(next);
         if id == next {
             self.last_line.push(0);
-            self.kinds.push(Kind::of(token));
+            self.kinds.push(TokenKind::of(token));
         }
         id
     }

@@ -6,17 +6,17 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::interner::{Lexicon, Lines};
-use super::weights::Weights;
+use super::interner::{Interner, Lines};
+use super::weights::LineWeights;
 use crate::core::compact::line::{is_definition, names_failure};
 use crate::core::compact::pair::{Pair, Pairing};
 use crate::core::compact::plan::is_tool;
-use crate::core::compact::token::Kind;
-use crate::core::compact::transcript::{Part, Transcript, Value, char_count};
+use crate::core::compact::token::TokenKind;
+use crate::core::compact::transcript::{ArgumentValue, Part, Transcript, char_count};
 
 /// A result whose lines compete for the budget.
 #[derive(Debug)]
-pub(super) struct Candidate {
+pub(super) struct CandidateResult {
     /// Index of the pair.
     pub(super) pair: usize,
     /// Its lines among the lines of all candidates.
@@ -25,7 +25,7 @@ pub(super) struct Candidate {
 
 /// A line of a candidate; all that does not depend on the lines kept so far.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LineWorth {
+pub(super) struct LineScore {
     /// Factor of the whole value.
     pub(super) prior: f64,
     /// Added to the number of new tokens.
@@ -41,13 +41,13 @@ pub(super) struct LineWorth {
 /// The transcript as token numbers. Times count answered calls.
 #[derive(Debug)]
 pub(super) struct Facts<'t> {
-    pub(super) candidates: Vec<Candidate>,
+    pub(super) candidates: Vec<CandidateResult>,
     /// The lines of all candidates.
     pub(super) lines: Lines<'t>,
     /// By token: in how many lines of results it stands.
     frequency: Vec<u32>,
     /// By token: what it is.
-    kinds: Vec<Kind>,
+    kinds: Vec<TokenKind>,
     /// By token: when it was last written by the person or the model; -1 for never.
     last_written: Vec<i64>,
     /// By path: when a call last named it.
@@ -69,7 +69,7 @@ pub(super) fn read<'t>(
     is_cut: &[bool],
     stubs: &[Vec<usize>],
 ) -> Facts<'t> {
-    let mut reader = Reader::new(pairing.pairs.len(), transcript.chars());
+    let mut reader = FactsReader::new(pairing.pairs.len(), transcript.chars());
     let by_place: HashMap<_, _> =
         pairing.pairs.iter().enumerate().map(|(i, pair)| (pair.result_at, i)).collect();
     let stubs_at: HashMap<_, _> =
@@ -83,7 +83,7 @@ pub(super) fn read<'t>(
                 }
                 let stubs = stubs_at.get(&place).map_or(&[][..], |stubs| stubs.as_slice());
                 for (index, argument) in call.arguments.iter().enumerate() {
-                    if let Value::Text(text) = &argument.value {
+                    if let ArgumentValue::Text(text) = &argument.value {
                         reader.written(text, message.is_meta, !stubs.contains(&index));
                     }
                 }
@@ -102,14 +102,14 @@ pub(super) fn read<'t>(
     reader.facts
 }
 
-struct Reader<'t> {
-    lexicon: Lexicon<'t>,
+struct FactsReader<'t> {
+    lexicon: Interner<'t>,
     facts: Facts<'t>,
     clock: usize,
 }
 
-impl<'t> Reader<'t> {
-    fn new(pairs: usize, chars: usize) -> Reader<'t> {
+impl<'t> FactsReader<'t> {
+    fn new(pairs: usize, chars: usize) -> FactsReader<'t> {
         let facts = Facts {
             candidates: Vec::new(),
             lines: Lines::default(),
@@ -121,7 +121,7 @@ impl<'t> Reader<'t> {
             is_kept_line: Vec::new(),
             now: pairs,
         };
-        Reader { lexicon: Lexicon::of(chars), facts, clock: 0 }
+        FactsReader { lexicon: Interner::of(chars), facts, clock: 0 }
     }
 
     fn read(&mut self, text: &'t str, is_result: bool) -> Range<usize> {
@@ -161,7 +161,7 @@ impl<'t> Reader<'t> {
             facts.is_covered[token as usize] |= !in_play;
         }
         match candidate {
-            Some(pair) => facts.candidates.push(Candidate { pair, range }),
+            Some(pair) => facts.candidates.push(CandidateResult { pair, range }),
             None => facts.lines.truncate(range.start),
         }
     }
@@ -171,11 +171,11 @@ impl<'t> Reader<'t> {
 const FILES_AND_REPORTS: [&str; 4] = ["Read", "read", "Task", "Agent"];
 
 /// What each token is worth while nothing kept holds it.
-pub(super) fn of_tokens(facts: &Facts<'_>, weights: &Weights) -> Vec<f64> {
+pub(super) fn of_tokens(facts: &Facts<'_>, weights: &LineWeights) -> Vec<f64> {
     let of_kind = |kind| match kind {
-        Kind::Name => 1.0,
-        Kind::Path => weights.path,
-        Kind::Hash => weights.hash,
+        TokenKind::Name => 1.0,
+        TokenKind::Path => weights.path,
+        TokenKind::Hash => weights.hash,
     };
     let tokens = facts.kinds.iter().zip(&facts.frequency);
     let worth = |(&kind, &lines)| {
@@ -188,8 +188,8 @@ pub(super) fn of_tokens(facts: &Facts<'_>, weights: &Weights) -> Vec<f64> {
 pub(super) fn of_lines(
     facts: &Facts<'_>,
     pairs: &[Pair<'_, '_>],
-    weights: &Weights,
-) -> Vec<LineWorth> {
+    weights: &LineWeights,
+) -> Vec<LineScore> {
     let mut worths = Vec::with_capacity(facts.lines.len());
     let used_tokens = used_tokens(facts, weights);
     for (index, candidate) in facts.candidates.iter().enumerate() {
@@ -211,7 +211,7 @@ pub(super) fn of_lines(
             let head = weights.head * (-(offset as f64) / weights.head_decay_chars).exp();
             let chars = char_count(text);
             let (prior, id) = ((of_result + head) * source, facts.lines.ids[line]);
-            worths.push(LineWorth { prior, worth, chars, candidate: index, id });
+            worths.push(LineScore { prior, worth, chars, candidate: index, id });
             offset += chars + 1;
         }
     }
@@ -219,7 +219,12 @@ pub(super) fn of_lines(
 }
 
 /// How lately the result was seen and its file named.
-fn prior_of_result(facts: &Facts<'_>, seen: usize, pair: &Pair<'_, '_>, weights: &Weights) -> f64 {
+fn prior_of_result(
+    facts: &Facts<'_>,
+    seen: usize,
+    pair: &Pair<'_, '_>,
+    weights: &LineWeights,
+) -> f64 {
     let decay = |then: usize| (-((facts.now - then) as f64) / weights.recency_decay_calls).exp();
     let named = pair.call.path().and_then(|path| facts.last_named.get(path));
     let file = named.map_or(0.0, |&then| decay(then));
@@ -227,7 +232,7 @@ fn prior_of_result(facts: &Facts<'_>, seen: usize, pair: &Pair<'_, '_>, weights:
 }
 
 /// For each token, how lately it was written; tokens of many lines say less.
-fn used_tokens(facts: &Facts<'_>, weights: &Weights) -> Vec<f64> {
+fn used_tokens(facts: &Facts<'_>, weights: &LineWeights) -> Vec<f64> {
     let of_token = |(&written, &frequency): (&i64, &u32)| {
         if written < 0 || frequency > weights.used_max_lines {
             return 0.0;
@@ -239,7 +244,7 @@ fn used_tokens(facts: &Facts<'_>, weights: &Weights) -> Vec<f64> {
 }
 
 /// For each line of a candidate, how lately one of its tokens was written after the line was seen.
-fn used_lines(facts: &Facts<'_>, used_tokens: &[f64], candidate: &Candidate) -> Vec<f64> {
+fn used_lines(facts: &Facts<'_>, used_tokens: &[f64], candidate: &CandidateResult) -> Vec<f64> {
     let is_after = |token: usize| facts.last_written[token] >= candidate.pair as i64;
     let of_token = |&token: &u32| match is_after(token as usize) {
         true => used_tokens[token as usize],
@@ -250,7 +255,7 @@ fn used_lines(facts: &Facts<'_>, used_tokens: &[f64], candidate: &Candidate) -> 
 }
 
 /// For each line, how lately it was used, or a share of how lately one near by was. Few lines were: each tells those around it.
-fn used_near(used: &[f64], weights: &Weights) -> Vec<f64> {
+fn used_near(used: &[f64], weights: &LineWeights) -> Vec<f64> {
     let mut best = used.to_vec();
     for (i, &used) in used.iter().enumerate().filter(|(_, used)| **used > 0.0) {
         let end = best.len().min(i + weights.near_lines + 1);

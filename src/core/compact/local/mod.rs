@@ -6,14 +6,14 @@ pub mod select;
 pub mod weights;
 
 use self::select::{NoteCost, select};
-use self::weights::Weights;
+use self::weights::LineWeights;
 use super::elide_arguments::stubs;
 use super::notes::{self, original_chars};
 use super::pair::{Pair, Pairing};
 use super::pin::{PinOptions, pinned};
 use super::plan::{Decision, Plan, Reason, is_tool};
 use super::rules::exact_rules;
-use super::transcript::{Part, Transcript, Value, char_count};
+use super::transcript::{ArgumentValue, Part, Transcript, char_count};
 
 /// What the policy `local` may be told.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +23,7 @@ pub struct LocalOptions {
     /// Share of the original size to remove, in [0, 1).
     pub target: f64,
     /// How lines are weighed.
-    pub weights: Weights,
+    pub weights: LineWeights,
 }
 
 impl LocalOptions {
@@ -31,7 +31,7 @@ impl LocalOptions {
     pub const DEFAULT: LocalOptions = LocalOptions {
         pin: PinOptions { recent_messages: 6, recent_calls: 12, protect: true },
         target: 0.5,
-        weights: Weights::DEFAULT,
+        weights: LineWeights::DEFAULT,
     };
 }
 
@@ -58,7 +58,8 @@ pub fn local(
     let pairs = &pairing.pairs;
     let goal = (original_size(transcript) as f64 * (1.0 - options.target)) as usize;
     let recent_calls = fitting(pairs, options.pin.recent_calls, 1.0 - options.target);
-    let mut decided = settled(transcript, pairing, PinOptions { recent_calls, ..options.pin });
+    let mut decided =
+        fixed_decisions(transcript, pairing, PinOptions { recent_calls, ..options.pin });
     release_long_reports(pairs, &mut decided);
     let stubs = match transcript.chars() > goal {
         true => stubs_of(pairing, &decided),
@@ -106,7 +107,7 @@ fn stubs_of(pairing: &Pairing<'_, '_>, decided: &[Option<Decision>]) -> Vec<Vec<
 
 /// What pins and exact rules settle, the same for every policy.
 #[must_use]
-pub fn settled(
+pub fn fixed_decisions(
     transcript: &Transcript<'_>,
     pairing: &Pairing<'_, '_>,
     pin: PinOptions,
@@ -142,7 +143,7 @@ pub fn original_size(transcript: &Transcript<'_>) -> usize {
         _ => None,
     });
     let stubbed = stubbed.flatten().filter_map(|argument| match &argument.value {
-        Value::Text(text) => Some((text, original_chars(text)?)),
+        ArgumentValue::Text(text) => Some((text, original_chars(text)?)),
         _ => None,
     });
     cut.chain(stubbed).fold(transcript.chars(), |size, (text, original)| {

@@ -1,6 +1,6 @@
 //! The line selector, "coverage and contiguity": the most valuable lines of old results, up to a budget.
 //!
-//! Value of a line = prior × (worth + worth of the tokens that nothing kept so far holds) × contiguity / (length + overhead);
+//! ArgumentValue of a line = prior × (worth + worth of the tokens that nothing kept so far holds) × contiguity / (length + overhead);
 //! a gap that it opens counts as length, and a line that stands word for word in what is kept is worth a fraction. The lines
 //! and tokens of texts, calls and untouched results count as kept from the start, so lines are spent on what nothing else
 //! preserves. Values fall as tokens get kept: the heap is lazy, and a value is brought up to date when it reaches the top. It
@@ -9,12 +9,14 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::line_score::{self, Facts, LineWorth};
-use super::weights::Weights;
+use super::line_score::{self, Facts, LineScore};
+use super::weights::LineWeights;
 use crate::core::compact::notes;
 use crate::core::compact::pair::{Pair, Pairing};
 use crate::core::compact::plan::{Decision, Kept, Outcome, Reason};
-use crate::core::compact::transcript::{Argument, Transcript, Value, char_count, json_chars};
+use crate::core::compact::transcript::{
+    Argument, ArgumentValue, Transcript, char_count, json_chars,
+};
 
 /// Shorter results are left alone, in characters: a note costs a third of them.
 const MIN_RESULT: usize = 300;
@@ -42,27 +44,27 @@ impl NoteCost {
 }
 
 /// Decides about every pair that is neither pinned nor cut by a rule, so that the transcript gets down to `goal`
-/// characters. `decided[i]` is what is settled already, `stubs[i]` the arguments of a call that go. O(lines × log lines).
+/// characters. `fixed_decisions[i]` holds decisions that are already fixed, `stubs[i]` the arguments of a call that go. O(lines × log lines).
 #[must_use]
 pub fn select(
     transcript: &Transcript<'_>,
     pairing: &Pairing<'_, '_>,
-    decided: &[Option<Decision>],
+    fixed_decisions: &[Option<Decision>],
     stubs: &[Vec<usize>],
     goal: usize,
-    weights: &Weights,
+    weights: &LineWeights,
     cost: NoteCost,
 ) -> Vec<Option<Decision>> {
     let pairs = &pairing.pairs;
-    let size = size_after(transcript, pairs, decided, cost) - freed_by(pairs, stubs);
+    let size = size_after(transcript, pairs, fixed_decisions, cost) - freed_by(pairs, stubs);
     if size <= goal {
-        return decided.to_vec();
+        return fixed_decisions.to_vec();
     }
     let is_candidate: Vec<bool> = (0..pairs.len())
-        .map(|i| decided[i].is_none() && pairs[i].result.chars > MIN_RESULT)
+        .map(|i| fixed_decisions[i].is_none() && pairs[i].result.chars > MIN_RESULT)
         .collect();
     let is_cut: Vec<bool> =
-        decided.iter().map(|d| d.as_ref().is_some_and(Decision::is_change)).collect();
+        fixed_decisions.iter().map(|d| d.as_ref().is_some_and(Decision::is_change)).collect();
     let facts = line_score::read(transcript, pairing, &is_candidate, &is_cut, stubs);
     let of_candidates: usize = facts.candidates.iter().map(|c| pairs[c.pair].result.chars).sum();
     let notes = cost.head * facts.candidates.len();
@@ -70,18 +72,18 @@ pub fn select(
     let lines = line_score::of_lines(&facts, pairs, weights);
     let mut taken = Greedy::new(&facts, &lines, weights, cost).take(budget);
     fill_short_gaps(&facts, &lines, &mut taken, cost.gap);
-    decisions(&facts, &lines, &taken, decided, weights, cost)
+    decisions(&facts, &lines, &taken, fixed_decisions, weights, cost)
 }
 
 /// Characters of the transcript once the decisions are applied.
 fn size_after(
     transcript: &Transcript<'_>,
     pairs: &[Pair<'_, '_>],
-    decided: &[Option<Decision>],
+    fixed_decisions: &[Option<Decision>],
     cost: NoteCost,
 ) -> usize {
     let mut size = transcript.chars();
-    for (pair, decision) in pairs.iter().zip(decided) {
+    for (pair, decision) in pairs.iter().zip(fixed_decisions) {
         if let Some(Decision { outcome: Outcome::Excerpt(kept), .. }) = decision {
             size -= pair.result.chars;
             size += cost.head + cost.excerpt + kept.iter().map(|k| k.chars + 1).sum::<usize>();
@@ -93,7 +95,7 @@ fn size_after(
 /// Characters that stubs free.
 fn freed_by(pairs: &[Pair<'_, '_>], stubs: &[Vec<usize>]) -> usize {
     let of_argument = |pair: &Pair<'_, '_>, index: usize| match pair.call.arguments.get(index) {
-        Some(Argument { value: Value::Text(text), .. }) => {
+        Some(Argument { value: ArgumentValue::Text(text), .. }) => {
             let note = notes::stub(char_count(text));
             json_chars(text).saturating_sub(json_chars(&note))
         }
@@ -108,13 +110,13 @@ fn freed_by(pairs: &[Pair<'_, '_>], stubs: &[Vec<usize>]) -> usize {
 /// Turns the lines taken into decisions, parallel to the pairs.
 fn decisions(
     facts: &Facts<'_>,
-    lines: &[LineWorth],
+    lines: &[LineScore],
     taken: &[bool],
-    decided: &[Option<Decision>],
-    weights: &Weights,
+    fixed_decisions: &[Option<Decision>],
+    weights: &LineWeights,
     cost: NoteCost,
 ) -> Vec<Option<Decision>> {
-    let mut decisions = decided.to_vec();
+    let mut decisions = fixed_decisions.to_vec();
     for candidate in &facts.candidates {
         let range = candidate.range.clone();
         let kept: Vec<Kept> = range
@@ -142,7 +144,7 @@ fn gaps(taken: &[bool]) -> usize {
 }
 
 /// Keeps the lines of gaps that are no longer than the line that would stand for them.
-fn fill_short_gaps(facts: &Facts<'_>, lines: &[LineWorth], taken: &mut [bool], gap: usize) {
+fn fill_short_gaps(facts: &Facts<'_>, lines: &[LineScore], taken: &mut [bool], gap: usize) {
     for candidate in &facts.candidates {
         let range = candidate.range.clone();
         if !taken[range.clone()].contains(&true) {
@@ -163,8 +165,8 @@ fn fill_short_gaps(facts: &Facts<'_>, lines: &[LineWorth], taken: &mut [bool], g
 /// The state of the greedy choice.
 struct Greedy<'s, 't> {
     facts: &'s Facts<'t>,
-    lines: &'s [LineWorth],
-    weights: &'s Weights,
+    lines: &'s [LineScore],
+    weights: &'s LineWeights,
     token_worth: Vec<f64>,
     /// Factor for no, one and two kept lines close by.
     contiguity: [f64; MAX_CLOSE as usize + 1],
@@ -174,7 +176,7 @@ struct Greedy<'s, 't> {
     taken: Vec<bool>,
     /// By candidate: whether a line of it is kept.
     has_kept: Vec<bool>,
-    heap: BinaryHeap<Entry>,
+    heap: BinaryHeap<QueuedRun>,
     /// By line: its newest value in the heap, which has the line at this value or more.
     queued: Vec<f64>,
     cost: NoteCost,
@@ -182,21 +184,21 @@ struct Greedy<'s, 't> {
 
 /// A line and what it was worth when it was put into the heap.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Entry {
+struct QueuedRun {
     value: f64,
     line: usize,
 }
 
-impl Eq for Entry {}
+impl Eq for QueuedRun {}
 
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
+impl Ord for QueuedRun {
+    fn cmp(&self, other: &QueuedRun) -> Ordering {
         self.value.total_cmp(&other.value).then(other.line.cmp(&self.line))
     }
 }
 
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+impl PartialOrd for QueuedRun {
+    fn partial_cmp(&self, other: &QueuedRun) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -204,8 +206,8 @@ impl PartialOrd for Entry {
 impl<'s, 't> Greedy<'s, 't> {
     fn new(
         facts: &'s Facts<'t>,
-        lines: &'s [LineWorth],
-        weights: &'s Weights,
+        lines: &'s [LineScore],
+        weights: &'s LineWeights,
         cost: NoteCost,
     ) -> Greedy<'s, 't> {
         let mut greedy = Greedy {
@@ -223,18 +225,18 @@ impl<'s, 't> Greedy<'s, 't> {
             queued: Vec::new(),
             cost,
         };
-        let entries: Vec<Entry> = (0..lines.len()).map(|line| greedy.entry(line)).collect();
+        let entries: Vec<QueuedRun> = (0..lines.len()).map(|line| greedy.entry(line)).collect();
         greedy.queued = entries.iter().map(|entry| entry.value).collect();
         greedy.heap = entries.into();
         greedy
     }
 
-    fn entry(&self, line: usize) -> Entry {
-        Entry { value: self.value(line), line }
+    fn entry(&self, line: usize) -> QueuedRun {
+        QueuedRun { value: self.value(line), line }
     }
 
     fn value(&self, line: usize) -> f64 {
-        let LineWorth { prior, worth, id, .. } = self.lines[line];
+        let LineScore { prior, worth, id, .. } = self.lines[line];
         let repeated = if self.is_kept_line[id as usize] { self.weights.repeated } else { 1.0 };
         let is_new = |token: &&u32| !self.is_covered[**token as usize];
         let tokens = self.facts.lines.tokens_of(line).iter();
@@ -270,7 +272,7 @@ impl<'s, 't> Greedy<'s, 't> {
     fn take(mut self, budget: i64) -> Vec<bool> {
         let mut left = budget;
         while left > 0
-            && let Some(Entry { value, line }) = self.heap.pop()
+            && let Some(QueuedRun { value, line }) = self.heap.pop()
         {
             if self.taken[line] {
                 continue;
@@ -291,7 +293,7 @@ impl<'s, 't> Greedy<'s, 't> {
         self.taken
     }
 
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: QueuedRun) {
         self.queued[entry.line] = entry.value;
         self.heap.push(entry);
     }

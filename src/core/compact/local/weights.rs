@@ -2,7 +2,7 @@
 
 /// What the line selector weighs. All of it is plain arithmetic; `select` says how the numbers combine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weights {
+pub struct LineWeights {
     /// Prior of every line.
     pub prior: f64,
     /// Added prior of a result that was just seen.
@@ -55,9 +55,9 @@ pub struct Weights {
     pub whole_share: f64,
 }
 
-impl Weights {
+impl LineWeights {
     /// The published baseline of the ruler: `bench` compares with it.
-    pub const REFERENCE: Weights = Weights {
+    pub const REFERENCE: LineWeights = LineWeights {
         prior: 0.3,
         recency: 3.0,
         recency_decay_calls: 50.0,
@@ -95,7 +95,7 @@ impl Weights {
     /// line takes half of that: at 48 % 4 points more of identifiers, edit lines and quotes together on the dev split and 5 in
     /// the sister projects than with 4 and 3 lines and the length of the notes before. 5 to 8 lines and a factor of 1.4 to 1.5
     /// do about the same.
-    pub const DEFAULT: Weights = Weights {
+    pub const DEFAULT: LineWeights = LineWeights {
         head: 0.3,
         definition: 0.0,
         repeated: 0.2,
@@ -108,6 +108,6 @@ impl Weights {
         close_lines: 8,
         break_chars: 25,
         whole_share: 1.0,
-        ..Weights::REFERENCE
+        ..LineWeights::REFERENCE
     };
 }

@@ -1,7 +1,7 @@
-//! Asking a decision model about the calls that nothing else has settled. The client is behind a trait of one method.
+//! Asking a decision model about calls whose decision is not yet fixed. The client is behind a trait of one method.
 
 use super::model_context::{FitOptions, Render, fit};
-use super::question::{Question, Wording, about, batches, room_for_state};
+use super::question::{CallQuestion, Wording, about, batches, room_for_state};
 use crate::core::compact::pair::{Pair, Pairing};
 use crate::core::compact::plan::{Decision, Scores};
 use crate::core::compact::transcript::Transcript;
@@ -9,23 +9,23 @@ use crate::core::rerank::tokens;
 
 /// Answers requests with a probability for each question, in order; a request that failed says why. Concurrency, retries,
 /// deadlines and splitting of requests that are too large are the client's affair.
-pub trait Asker {
+pub trait Judge {
     /// Answers for each request.
-    fn ask(&self, requests: &[Request<'_>]) -> Vec<Result<Vec<f64>, String>>;
+    fn ask(&self, requests: &[CallRequest<'_>]) -> Vec<Result<Vec<f64>, String>>;
 }
 
 /// A request: the state and some of the questions about it.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'r> {
+pub struct CallRequest<'r> {
     /// The state as JSON.
     pub state: &'r str,
     /// The questions.
-    pub questions: &'r [Question],
+    pub questions: &'r [CallQuestion],
 }
 
 /// What is asked, and within which limits.
 #[derive(Debug, Clone, Copy)]
-pub struct AskOptions<'o> {
+pub struct JudgeOptions<'o> {
     /// Whose questions.
     pub wording: Wording,
     /// Ceiling of the state, in estimated tokens.
@@ -51,25 +51,26 @@ pub struct Answers {
     pub requests: usize,
 }
 
-/// Asks about every pair that is not settled. Without one, nothing is asked.
+/// Asks about every pair without a fixed decision. If there is none, nothing is asked.
 ///
 /// # Errors
 /// The conversation does not fit, a request failed, or an answer is no probability; nothing partial is used.
 pub fn ask(
     transcript: &Transcript<'_>,
     pairing: &Pairing<'_, '_>,
-    settled: &[Option<Decision>],
-    options: &AskOptions<'_>,
+    fixed_decisions: &[Option<Decision>],
+    options: &JudgeOptions<'_>,
     render: Render,
-    asker: &dyn Asker,
+    asker: &dyn Judge,
 ) -> Result<Answers, String> {
-    let open: Vec<usize> = (0..pairing.pairs.len()).filter(|&i| settled[i].is_none()).collect();
+    let open: Vec<usize> =
+        (0..pairing.pairs.len()).filter(|&i| fixed_decisions[i].is_none()).collect();
     let mut scores = vec![None; pairing.pairs.len()];
     if open.is_empty() {
         return Ok(Answers { scores, stage: "", state_tokens: 0, requests: 0 });
     }
     let questions_about = |&i: &usize| about(&pairing.pairs[i], options.wording);
-    let asked: Vec<[Question; 2]> = open.iter().map(questions_about).collect();
+    let asked: Vec<[CallQuestion; 2]> = open.iter().map(questions_about).collect();
     let room = room_for_state(&asked, options.max_request_tokens);
     let fit_options = FitOptions {
         max_tokens: options.max_state_tokens.min(room),
@@ -81,9 +82,9 @@ pub fn ask(
     let state = (render.state)(&fitted.state);
     let ranges = batches(&asked, fitted.tokens, options.max_request_tokens);
     let questions = asked.as_flattened();
-    let requests: Vec<Request<'_>> = ranges
+    let requests: Vec<CallRequest<'_>> = ranges
         .iter()
-        .map(|range| Request {
+        .map(|range| CallRequest {
             state: &state,
             questions: &questions[2 * range.start..2 * range.end],
         })
@@ -105,7 +106,7 @@ pub fn ask(
 }
 
 /// One finite probability for each question.
-fn checked(request: &Request<'_>, answers: Vec<f64>) -> Result<Vec<f64>, String> {
+fn checked(request: &CallRequest<'_>, answers: Vec<f64>) -> Result<Vec<f64>, String> {
     if answers.len() != request.questions.len() {
         return Err(format!(
             "{} questions, but {} answers",
@@ -122,8 +123,8 @@ fn checked(request: &Request<'_>, answers: Vec<f64>) -> Result<Vec<f64>, String>
 
 /// Estimated tokens of a request, for limits of clients.
 #[must_use]
-pub fn request_tokens(request: &Request<'_>) -> usize {
-    let questions: usize = request.questions.iter().map(Question::tokens).sum();
+pub fn request_tokens(request: &CallRequest<'_>) -> usize {
+    let questions: usize = request.questions.iter().map(CallQuestion::tokens).sum();
     tokens::tokens(request.state) + questions
 }
 

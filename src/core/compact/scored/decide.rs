@@ -10,18 +10,18 @@ use crate::core::compact::transcript::{ToolResult, Transcript};
 const HEAD_SLACK: usize = 120;
 
 /// The seed's rule: a result scored at or above the threshold stays; else a call at or above it keeps the head of its
-/// result; else both go. Settled pairs stay settled.
+/// result; else both go. Fixed decisions stay.
 #[must_use]
 pub fn by_threshold(
     pairing: &Pairing<'_, '_>,
-    settled: Vec<Option<Decision>>,
+    fixed_decisions: Vec<Option<Decision>>,
     scores: &[Option<Scores>],
     threshold: f64,
     head_chars: usize,
 ) -> Plan {
-    let decide = |(i, settled): (usize, Option<Decision>)| {
-        let Some(answer) = scores[i].filter(|_| settled.is_none()) else {
-            return settled.unwrap_or_else(|| Decision::keep(Reason::Whole));
+    let decide = |(i, fixed): (usize, Option<Decision>)| {
+        let Some(answer) = scores[i].filter(|_| fixed.is_none()) else {
+            return fixed.unwrap_or_else(|| Decision::keep(Reason::Whole));
         };
         let outcome = match answer {
             Scores { result, .. } if result >= threshold => Outcome::Keep,
@@ -30,7 +30,7 @@ pub fn by_threshold(
         };
         Decision { outcome, scores: scores[i], ..Decision::keep(Reason::Scored) }
     };
-    Plan { decisions: settled.into_iter().enumerate().map(decide).collect() }
+    Plan { decisions: fixed_decisions.into_iter().enumerate().map(decide).collect() }
 }
 
 /// The head of a result, unless hardly more than that would go.
@@ -63,7 +63,7 @@ pub struct RankOptions {
 pub fn by_rank(
     transcript: &Transcript<'_>,
     pairing: &Pairing<'_, '_>,
-    settled: Vec<Option<Decision>>,
+    fixed_decisions: Vec<Option<Decision>>,
     scores: &[Option<Scores>],
     options: RankOptions,
 ) -> Option<Plan> {
@@ -72,8 +72,8 @@ pub fn by_rank(
         return None;
     }
     let mut size = transcript.chars();
-    let mut decisions: Vec<Decision> = Vec::with_capacity(settled.len());
-    for (i, decision) in settled.into_iter().enumerate() {
+    let mut decisions: Vec<Decision> = Vec::with_capacity(fixed_decisions.len());
+    for (i, decision) in fixed_decisions.into_iter().enumerate() {
         let decision = decision
             .unwrap_or_else(|| Decision { scores: scores[i], ..Decision::keep(Reason::Scored) });
         size -= freed(pairing.pairs[i].result, &decision.outcome).min(size);

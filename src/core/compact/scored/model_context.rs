@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::core::compact::pair::{Pair, Pairing, is_results_only};
 use crate::core::compact::transcript::{
-    Argument, Call, Message, Part, Role, Transcript, Value, char_count,
+    Argument, ArgumentValue, Call, Message, Part, Role, Transcript, char_count,
 };
 use crate::core::rerank::tokens::tokens;
 use crate::core::text::redact::redact;
@@ -30,16 +30,16 @@ const VALUE_CHARS: usize = 200;
 
 /// What the model sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct ConversationState {
     /// What the work is about.
     pub goal: String,
     /// The conversation, oldest entry first.
-    pub history: Vec<Entry>,
+    pub history: Vec<ContextEntry>,
 }
 
 /// A message in the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ContextEntry {
     /// Index of the message.
     pub message: usize,
     /// Who it is from.
@@ -72,9 +72,9 @@ pub enum StateCall {
 #[derive(Debug, Clone, Copy)]
 pub struct Render {
     /// The state.
-    pub state: fn(&State) -> String,
+    pub state: fn(&ConversationState) -> String,
     /// An entry of the history.
-    pub entry: fn(&Entry) -> String,
+    pub entry: fn(&ContextEntry) -> String,
     /// The input of a call.
     pub input: fn(&Call<'_>) -> String,
 }
@@ -96,7 +96,7 @@ pub struct FitOptions<'o> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fitted {
     /// The state.
-    pub state: State,
+    pub state: ConversationState,
     /// Its size, in estimated tokens.
     pub tokens: usize,
     /// The name of the stage that made it fit.
@@ -133,7 +133,7 @@ pub fn fit(
     render: Render,
 ) -> Result<Fitted, TooLarge> {
     let goal = options.goal.map_or_else(|| goal(transcript), str::to_owned);
-    let mut ladder = Ladder::new(transcript, pairing, options, render, goal);
+    let mut ladder = ContextFitter::new(transcript, pairing, options, render, goal);
     for (level, stage) in ["full", "inputs<=200", "inputs<=60"].into_iter().enumerate() {
         ladder.rebuild(level);
         if ladder.fits() {
@@ -157,34 +157,44 @@ pub fn fit(
 }
 
 /// A stage: its name, and how it shrinks the state.
-type Stage = (&'static str, fn(&mut Ladder<'_, '_>));
+type Stage = (&'static str, fn(&mut ContextFitter<'_, '_>));
 
-struct Ladder<'l, 'a> {
+struct ContextFitter<'l, 'a> {
     transcript: &'l Transcript<'a>,
     pairs: Vec<&'l Pair<'l, 'a>>,
     options: FitOptions<'l>,
     render: Render,
     goal: String,
-    entries: Vec<Entry>,
+    entries: Vec<ContextEntry>,
     tokens: Vec<usize>,
     base: usize,
     total: usize,
 }
 
-impl<'l, 'a> Ladder<'l, 'a> {
+impl<'l, 'a> ContextFitter<'l, 'a> {
     fn new(
         transcript: &'l Transcript<'a>,
         pairing: &'l Pairing<'l, 'a>,
         options: FitOptions<'l>,
         render: Render,
         goal: String,
-    ) -> Ladder<'l, 'a> {
+    ) -> ContextFitter<'l, 'a> {
         let mut pairs: Vec<_> = pairing.pairs.iter().collect();
         pairs.sort_unstable_by_key(|pair| pair.number);
-        let empty = State { goal: goal.clone(), history: Vec::new() };
+        let empty = ConversationState { goal: goal.clone(), history: Vec::new() };
         let base = tokens(&(render.state)(&empty));
         let (entries, sizes) = (Vec::new(), Vec::new());
-        Ladder { transcript, pairs, options, render, goal, entries, tokens: sizes, base, total: 0 }
+        ContextFitter {
+            transcript,
+            pairs,
+            options,
+            render,
+            goal,
+            entries,
+            tokens: sizes,
+            base,
+            total: 0,
+        }
     }
 
     fn fits(&self) -> bool {
@@ -192,11 +202,11 @@ impl<'l, 'a> Ladder<'l, 'a> {
     }
 
     fn fitted(self, stage: &'static str) -> Fitted {
-        let state = State { goal: self.goal, history: self.entries };
+        let state = ConversationState { goal: self.goal, history: self.entries };
         Fitted { state, tokens: self.total, stage }
     }
 
-    fn measure(&self, entry: &Entry) -> usize {
+    fn measure(&self, entry: &ContextEntry) -> usize {
         tokens(&(self.render.entry)(entry)) + 1
     }
 
@@ -214,7 +224,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
         let entry = |(message, (m, calls)): (usize, (&Message<'_>, Vec<StateCall>))| {
             let text = redact(&text_of(m)).0.into_owned();
             let is_empty = text.trim().is_empty() && calls.is_empty();
-            (!is_empty).then_some(Entry { message, role: m.role, text, calls })
+            (!is_empty).then_some(ContextEntry { message, role: m.role, text, calls })
         };
         let messages = self.transcript.messages.iter().zip(calls).enumerate();
         self.entries = messages.filter_map(entry).collect();
@@ -240,13 +250,17 @@ impl<'l, 'a> Ladder<'l, 'a> {
         }
     }
 
-    fn is_pinned(&self, entry: &Entry) -> bool {
+    fn is_pinned(&self, entry: &ContextEntry) -> bool {
         let newest = self.transcript.messages.len().saturating_sub(self.options.recent_messages);
         entry.message == 0 || entry.message >= newest
     }
 
     /// Changes entries one by one, old ones first, until the state fits. Pinned ones come last or not at all.
-    fn shrink(&mut self, with_pinned: bool, change: impl Fn(&Self, &Entry) -> Option<Entry>) {
+    fn shrink(
+        &mut self,
+        with_pinned: bool,
+        change: impl Fn(&Self, &ContextEntry) -> Option<ContextEntry>,
+    ) {
         let pinned: Vec<bool> = self.entries.iter().map(|entry| self.is_pinned(entry)).collect();
         let old = (0..pinned.len()).filter(|&i| !pinned[i]);
         let recent = (0..pinned.len()).filter(|&i| pinned[i] && with_pinned);
@@ -266,7 +280,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
     fn abridge_texts(&mut self) {
         self.shrink(true, |_, entry| {
             let text = abridged(&entry.text)?;
-            Some(Entry { text, ..entry.clone() })
+            Some(ContextEntry { text, ..entry.clone() })
         });
     }
 
@@ -274,7 +288,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
         self.shrink(false, |ladder, entry| {
             let original = char_count(&text_of(&ladder.transcript.messages[entry.message]));
             let text = format!("[… {original} chars omitted …]");
-            (!entry.text.is_empty()).then(|| Entry { text, ..entry.clone() })
+            (!entry.text.is_empty()).then(|| ContextEntry { text, ..entry.clone() })
         });
     }
 
@@ -282,7 +296,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
         self.shrink(false, |ladder, entry| {
             let own = ladder.pairs.iter().filter(|pair| pair.call_at.message == entry.message);
             let calls: Vec<StateCall> = own.map(|pair| StateCall::Line(line_of(pair))).collect();
-            (!calls.is_empty()).then(|| Entry { calls, ..entry.clone() })
+            (!calls.is_empty()).then(|| ContextEntry { calls, ..entry.clone() })
         });
     }
 
@@ -304,7 +318,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
     }
 
     fn merge_calls(&mut self) {
-        let mut merged: Vec<Entry> = Vec::new();
+        let mut merged: Vec<ContextEntry> = Vec::new();
         for entry in std::mem::take(&mut self.entries) {
             match merged.last_mut() {
                 Some(last) if last.role == entry.role && self.folds(last) && self.folds(&entry) => {
@@ -318,7 +332,7 @@ impl<'l, 'a> Ladder<'l, 'a> {
     }
 
     /// An old entry that is nothing but calls of one line.
-    fn folds(&self, entry: &Entry) -> bool {
+    fn folds(&self, entry: &ContextEntry) -> bool {
         let is_line = |call: &StateCall| matches!(call, StateCall::Line(_));
         !self.is_pinned(entry) && entry.text.is_empty() && entry.calls.first().is_some_and(is_line)
     }
@@ -383,7 +397,7 @@ fn excerpt(text: &str, limit: usize) -> String {
 fn hidden<'a>(call: &'a Call<'_>) -> Call<'a> {
     let arguments = call.arguments.iter().map(|argument| {
         let value = match &argument.value {
-            Value::Text(text) => Value::Text(redact(text).0),
+            ArgumentValue::Text(text) => ArgumentValue::Text(redact(text).0),
             other => other.clone(),
         };
         Argument { name: Cow::Borrowed(&argument.name), value }
@@ -397,9 +411,11 @@ fn hidden<'a>(call: &'a Call<'_>) -> Call<'a> {
 fn line_of(pair: &Pair<'_, '_>) -> String {
     let arguments = pair.call.arguments.iter().map(|argument| {
         let value = match &argument.value {
-            Value::Text(text) => redact(text).0.split_whitespace().collect::<Vec<_>>().join(" "),
-            Value::Number(number) => number.to_string(),
-            Value::Other(json) => cap(&redact(json).0, VALUE_CHARS),
+            ArgumentValue::Text(text) => {
+                redact(text).0.split_whitespace().collect::<Vec<_>>().join(" ")
+            }
+            ArgumentValue::Number(number) => number.to_string(),
+            ArgumentValue::Other(json) => cap(&redact(json).0, VALUE_CHARS),
         };
         redact(&format!("{}={value}", argument.name)).0.into_owned()
     });

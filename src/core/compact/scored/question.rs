@@ -16,7 +16,7 @@ const QUESTION_OVERHEAD: usize = 12;
 
 /// A question that is answered with a probability.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct CallQuestion {
     /// `call_t3` or `result_t3`.
     pub key: String,
     /// The statement.
@@ -36,7 +36,7 @@ pub enum Wording {
 
 /// The two questions about a call: whether it, and whether its full result, must stay.
 #[must_use]
-pub fn about(pair: &Pair<'_, '_>, wording: Wording) -> [Question; 2] {
+pub fn about(pair: &Pair<'_, '_>, wording: Wording) -> [CallQuestion; 2] {
     let (id, tool) = (format!("t{}", pair.number), &pair.call.tool);
     let chars = pair.result.chars;
     let (call, result, criteria) = match wording {
@@ -72,12 +72,12 @@ pub fn about(pair: &Pair<'_, '_>, wording: Wording) -> [Question; 2] {
     };
     let [of_call, of_result] = criteria;
     [
-        Question { key: format!("call_{id}"), statement: call, criteria: of_call },
-        Question { key: format!("result_{id}"), statement: result, criteria: of_result },
+        CallQuestion { key: format!("call_{id}"), statement: call, criteria: of_call },
+        CallQuestion { key: format!("result_{id}"), statement: result, criteria: of_result },
     ]
 }
 
-impl Question {
+impl CallQuestion {
     /// Its size in a request, in estimated tokens.
     #[must_use]
     pub fn tokens(&self) -> usize {
@@ -88,19 +88,19 @@ impl Question {
 
 /// What is left of a request for the state when the largest pair of questions must fit beside it.
 #[must_use]
-pub fn room_for_state(asked: &[[Question; 2]], max_request_tokens: usize) -> usize {
+pub fn room_for_state(asked: &[[CallQuestion; 2]], max_request_tokens: usize) -> usize {
     let largest = asked.iter().map(of_pair).max().unwrap_or(0);
     max_request_tokens.saturating_sub(REQUEST_OVERHEAD + largest)
 }
 
-fn of_pair(pair: &[Question; 2]) -> usize {
-    pair.iter().map(Question::tokens).sum()
+fn of_pair(pair: &[CallQuestion; 2]) -> usize {
+    pair.iter().map(CallQuestion::tokens).sum()
 }
 
 /// Splits the pairs of questions into requests that each carry the whole state; ranges of indices. O(questions).
 #[must_use]
 pub fn batches(
-    asked: &[[Question; 2]],
+    asked: &[[CallQuestion; 2]],
     state_tokens: usize,
     max_request_tokens: usize,
 ) -> Vec<std::ops::Range<usize>> {
