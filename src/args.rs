@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use self::given::{ParsedArgs, suggestion};
 use self::table::{COMPACT, SUBCOMMANDS, Subcommand, help, overview};
 
-/// What the person asked for.
+/// What the user asked for.
 #[derive(Debug)]
 pub enum Command {
     /// Print this text.
@@ -31,42 +31,44 @@ pub enum Command {
     Restore(String),
     /// Serve agents over the Model Context Protocol.
     Mcp(McpArgs),
-    /// Say whether and why the hook would speak.
+    /// Explain whether the hook would add context, and why.
     Doctor(DoctorArgs),
-    /// Look at, make or remove the index of a project.
+    /// Show, build or remove the index of a project.
     Index(IndexArgs),
 }
 
 /// `context-packer mcp`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct McpArgs {
-    /// The project, whatever the client says; found from the client's roots or the working directory when absent.
+    /// The project, whatever the client says. By default found from the client's roots or the
+    /// working directory.
     pub root: Option<PathBuf>,
 }
 
 /// `context-packer doctor`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct DoctorArgs {
-    /// The prompt to judge; an ordinary one when absent.
+    /// The prompt to examine; by default an ordinary one.
     pub prompt: Option<String>,
     /// As in [`PackArgs`].
     pub root: Option<PathBuf>,
 }
 
-/// `context-packer compact`. What is not given the configuration decides.
+/// `context-packer compact`. The configuration decides what is not given.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CompactArgs {
-    /// A file, or `-` for standard input; for `bench` what is to be measured.
+    /// A file, or `-` for standard input; for `bench` the files and folders to measure.
     pub input: Vec<String>,
-    /// Print the ruler's table.
+    /// Print the table of retention.
     pub bench: bool,
-    /// Standard input is the object of Claude Code's function hook, and the answer goes to standard output.
+    /// Read the object of Claude Code's function hook from standard input, write the answer to
+    /// standard output.
     pub host: bool,
-    /// Where the result goes; standard output when absent.
+    /// Where the result goes; by default standard output.
     pub output: Option<PathBuf>,
-    /// Print the table of decisions in place of the transcript.
+    /// Print the table of decisions instead of the transcript.
     pub dry_run: bool,
-    /// The decisions as JSON in place of the transcript.
+    /// Print the decisions as JSON instead of the transcript.
     pub json: bool,
     /// Settings given as flags, without the dashes.
     pub settings: Vec<(&'static str, String)>,
@@ -79,14 +81,14 @@ pub struct IndexArgs {
     pub action: IndexAction,
     /// As in [`PackArgs`].
     pub root: Option<PathBuf>,
-    /// Say nothing.
+    /// Print nothing.
     pub quiet: bool,
 }
 
 /// What to do with an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexAction {
-    /// Say what there is.
+    /// Show the index.
     Status,
     /// Make or reindex it.
     Build,
@@ -94,32 +96,32 @@ pub enum IndexAction {
     Clear,
 }
 
-/// `context-packer pack`. `None` means: not given, the configuration decides.
+/// `context-packer pack`. `None` means not given: the configuration decides.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PackArgs {
-    /// What is to be done, in the person's words, not empty; `-` for standard input.
+    /// The task in the user's words, not empty; `-` for standard input.
     pub task: String,
-    /// Where the project is; the working directory when absent.
+    /// Where the project is; by default the working directory.
     pub root: Option<PathBuf>,
     /// `keywords`, `jev` or `laya`.
     pub provider: Option<String>,
     /// Files to pick, 1 to 50.
     pub limit: Option<usize>,
-    /// Files to show the most relevant lines of, 0 to 10.
+    /// Files whose most relevant lines are shown, 0 to 10.
     pub code: Option<usize>,
-    /// One line per pick that says why.
+    /// Add a line per file that says why it was picked.
     pub explain: bool,
-    /// What would be sent and cost, in place of the answer.
+    /// Print what would be sent and what it would cost, instead of the answer.
     pub estimate: bool,
-    /// JSON in place of text.
+    /// Print JSON instead of text.
     pub json: bool,
 }
 
 /// Reads the command line, program name first.
 ///
 /// # Errors
-/// Unknown subcommands and flags (with the closest known one), missing or surplus arguments, values that
-/// are not numbers or are out of range. All of them are usage errors.
+/// Unknown subcommands and flags (with the closest known one), missing or surplus arguments, values
+/// that are not numbers or are out of range. All of them are usage errors.
 pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Command> {
     let mut argv = argv.into_iter().skip(1);
     let Some(first) = argv.next() else { return Ok(Command::Help(overview())) };

@@ -1,4 +1,5 @@
-//! A whole compaction: settings and a transcript in, edits and a log out. Puts the core, the archive and a model together.
+//! A whole compaction: settings and a transcript in, edits and a log out. Combines the core, the
+//! archive and a model.
 //!
 //! The parts are plain functions of [`crate::core::compact`], re-exported here.
 
@@ -28,12 +29,12 @@ pub struct Compacted {
     pub compaction: Compaction,
     /// Lines for a debug log.
     pub log: Vec<String>,
-    /// What a model had to do with it; empty without one. Ends the line that the person sees.
+    /// What a model contributed; empty without one. Ends the line that the user sees.
     pub model_note: String,
 }
 
-/// Compacts a transcript. With an archive folder, what goes is written there first. `asker` is needed by the
-/// policies that ask a model. O(bytes).
+/// Compacts a transcript. With an archive folder, what is removed is written there first. Policies
+/// that ask a model need a judge. O(bytes).
 ///
 /// # Errors
 /// Why nothing is changed.
@@ -54,7 +55,7 @@ pub fn compact(
     Ok(Compacted { compaction, log, model_note })
 }
 
-/// The plan of a policy that asks a model, and what the person is told about it.
+/// The plan of a policy that asks a model, and what the user is told about it.
 fn asked(
     transcript: &Transcript<'_>,
     pairing: &Pairing<'_, '_>,
@@ -100,8 +101,8 @@ fn asked(
     })
 }
 
-/// Writes what the plan removes; the id of each result that the archive now has. Without a folder, and when it cannot
-/// be written, no result has one, and no note promises a way back.
+/// Archives what the plan removes and returns the id of each archived result. Without a folder, or
+/// if it cannot be written, there are no ids, and no note promises a restore.
 fn archived(pairing: &Pairing<'_, '_>, plan: &Plan, folder: Option<&Path>) -> Vec<Option<String>> {
     let none = vec![None; pairing.pairs.len()];
     let Some(folder) = folder else { return none };

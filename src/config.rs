@@ -1,7 +1,8 @@
 //! Settings: defaults < environment < plugin options < flags.
 //!
-//! Every setting is one [`Number`] or one function here, with its unit, range and sources. Nothing below `cmd`
-//! reads the environment. Keys (`TYPESAFE_API_KEY` …) are read where they are used, by name, never logged.
+//! Every setting is one [`Number`] or one function here, with its unit, range and sources. Nothing
+//! below `cmd` reads the environment. Keys (`TYPESAFE_API_KEY` …) are read by name where they are
+//! used, and never logged.
 
 pub mod compact;
 
@@ -13,7 +14,7 @@ use crate::cache::private;
 use crate::index;
 use crate::project::files::Extensions;
 
-/// Looks a variable up; tests pass a table in place of the process's environment.
+/// Looks up a variable; tests pass a table instead of the process's environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The process's environment. Empty values count as unset, and so do values that are not UTF-8.
@@ -22,14 +23,15 @@ pub fn process_environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// A whole-number setting: where it may come from, its default and its range (inclusive).
+/// A whole-number setting: its sources, its default and its range (inclusive).
 #[derive(Debug, Clone, Copy)]
 pub struct Number {
     /// Environment variable.
     pub variable: &'static str,
-    /// Key in `plugin.json`'s `userConfig`; arrives as `CLAUDE_PLUGIN_OPTION_<KEY>`, only when set by the person.
+    /// Key in `plugin.json`'s `userConfig`; arrives as `CLAUDE_PLUGIN_OPTION_<KEY>`, only if the
+    /// user set it.
     pub option: Option<&'static str>,
-    /// Used when nothing else is given. `tests/it/plugin.rs` holds it against `plugin.json`.
+    /// The default. `tests/it/plugin.rs` compares it with `plugin.json`.
     pub default: u64,
     /// Smallest value allowed.
     pub min: u64,
@@ -38,10 +40,11 @@ pub struct Number {
 }
 
 impl Number {
-    /// The value in force.
+    /// The effective value.
     ///
     /// # Errors
-    /// A value that is not a whole number or is out of range; the message names the variable it came from.
+    /// A value that is not a whole number or is out of range; the message names the variable it
+    /// came from.
     pub fn read(&self, environment: Environment<'_>) -> Result<u64> {
         let Some((name, text)) = lookup(self.variable, self.option, environment) else {
             return Ok(self.default);
@@ -70,7 +73,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// The value in force.
+    /// The effective value.
     ///
     /// # Errors
     /// Any other word; the message names the variable it came from.
@@ -86,7 +89,8 @@ impl Switch {
     }
 }
 
-/// Files that the prompt hook lists. Every prompt's list stays in the conversation: eight lines are about 150 tokens.
+/// Files that the prompt hook lists. Every list stays in the conversation: eight lines are about
+/// 150 tokens.
 pub const HOOK_LIMIT: Number = Number {
     variable: "CONTEXT_PACKER_HOOK_LIMIT",
     option: Some("hook_limit"),
@@ -95,7 +99,7 @@ pub const HOOK_LIMIT: Number = Number {
     max: 20,
 };
 
-/// Files of which the prompt hook shows lines.
+/// Files whose lines the prompt hook shows.
 pub const HOOK_CODE: Number = Number {
     variable: "CONTEXT_PACKER_HOOK_CODE",
     option: Some("hook_code"),
@@ -104,7 +108,8 @@ pub const HOOK_CODE: Number = Number {
     max: 10,
 };
 
-/// Milliseconds after which the prompt hook gives up. The host's own limit for it is in `hooks.json`.
+/// Milliseconds after which the prompt hook gives up. The host's own limit for it is in
+/// `hooks.json`.
 pub const HOOK_DEADLINE_MS: Number = Number {
     variable: "CONTEXT_PACKER_HOOK_DEADLINE",
     option: Some("hook_deadline_ms"),
@@ -113,15 +118,15 @@ pub const HOOK_DEADLINE_MS: Number = Number {
     max: 25_000,
 };
 
-/// Whether the person is told how many files were added in how many milliseconds.
+/// Whether the user is told which files were added.
 pub const HOOK_NOTICE: Switch =
     Switch { variable: "CONTEXT_PACKER_HOOK_NOTICE", option: Some("hook_notice"), default: true };
 
-/// Whether files are looked up in an index where there is one, and one is made where there is none.
+/// Whether an index is used, and built where there is none.
 pub const INDEX: Switch =
     Switch { variable: "CONTEXT_PACKER_INDEX", option: Some("index"), default: true };
 
-/// The folder of indexes; `None` when they are switched off or there is nowhere to keep them.
+/// The folder of indexes; `None` if indexes are switched off or there is no cache folder.
 ///
 /// # Errors
 /// A switch that is neither on nor off.
@@ -141,7 +146,7 @@ pub fn hook_provider(environment: Environment<'_>) -> Result<Provider> {
     }
 }
 
-/// Who ranks for the command line when no flag says so.
+/// Who ranks for the command line without a flag.
 ///
 /// # Errors
 /// An unknown name.
@@ -159,7 +164,7 @@ pub fn extensions(environment: Environment<'_>) -> Extensions {
         .map_or_else(Extensions::default, |s| Extensions::parse(&s))
 }
 
-/// The value of a setting and the variable it came from: the plugin's option before the environment variable.
+/// The value of a setting and the variable it came from. The plugin's option takes precedence.
 fn lookup(
     variable: &str,
     option: Option<&str>,

@@ -1,20 +1,22 @@
-//! A list worked on by all processors, for the edges: the core has no threads.
+//! Shares a list between all processors, for the edges: the core has no threads.
 //!
-//! In: items, what each weighs, what to do with one. Out: the results in the order of the items.
+//! In: items, their sizes, the work for one item. Out: the results in the order of the items.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread::{self, Builder, ScopedJoinHandle};
 
-/// Bytes that are worth a thread: at 0.3 ns to 2 ns each they take as long as it takes to start, some 50 µs.
+/// Bytes that justify a thread: at 0.3 to 2 ns each they take about as long as starting one, some
+/// 50 µs.
 const WORTH_A_THREAD: usize = 128 << 10;
 
-/// How many processors there are for us.
+/// The number of processors available.
 pub(crate) fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Does `work` for every item. Items are shared out in order, so that every thread has about as many `bytes`.
+/// Runs `work` for every item. Items are divided in order, so that every thread gets about as many
+/// `bytes`.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     bytes: impl Fn(&T) -> usize,
@@ -33,7 +35,7 @@ pub(crate) fn map<T: Sync, R: Send>(
         for other in others {
             results.extend(match other {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                // The system has no thread to give.
+                // The system cannot start a thread.
                 Err(part) => all(part),
             });
         }
@@ -41,10 +43,11 @@ pub(crate) fn map<T: Sync, R: Send>(
     })
 }
 
-/// Does `work` on so many threads, this one among them, which share it out by themselves: what each has made of it.
+/// Runs `work` on this many threads, including this one, which divide it among themselves. Returns
+/// the result of each.
 pub(crate) fn run_workers<R: Send>(n_threads: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
-        // Where the system has no thread to give, the others do its share.
+        // If the system cannot start a thread, the others do its share.
         let start = |_| Builder::new().spawn_scoped(scope, &work).ok();
         let others: Vec<_> = (1..n_threads).filter_map(start).collect();
         let mut results = vec![work()];
@@ -55,7 +58,7 @@ pub(crate) fn run_workers<R: Send>(n_threads: usize, work: impl Fn() -> R + Sync
     })
 }
 
-/// The items in pieces, each of which ends where it has its share.
+/// Splits the items into pieces of about equal weight.
 fn parts<T>(items: &[T], bytes: impl Fn(&T) -> usize, share: usize) -> Vec<&[T]> {
     let (mut parts, mut start, mut sum) = (Vec::new(), 0, 0);
     for (at, item) in items.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! What was given for one subcommand: flags and arguments, names checked against the table, values read on demand.
+//! The flags and arguments of one subcommand: names checked against the table, values parsed on
+//! demand.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::table::Subcommand;
 
-/// The flags and arguments of one subcommand as given, names checked, values still text.
+/// The flags and arguments of one subcommand. Names are checked; values are still text.
 pub(super) struct ParsedArgs {
     flags: Vec<(&'static str, OsString)>,
     pub(super) positionals: Vec<String>,
@@ -54,7 +55,7 @@ impl ParsedArgs {
         Ok(given)
     }
 
-    /// What stands after the flags, as one text; `None` when it is blank.
+    /// The positional arguments as one text; `None` if it is blank.
     pub(super) fn rest(&self) -> Option<String> {
         Some(self.positionals.join(" ")).filter(|text| !text.trim().is_empty())
     }
@@ -105,7 +106,8 @@ fn unknown_flag(subcommand: &Subcommand, arg: &lexopt::Arg<'_>) -> anyhow::Error
     anyhow!("{name} has no flag {given}{hint}; try context-packer {name} --help")
 }
 
-/// `; did you mean "pack"?` when a known name is at most two edits away. The prefix is that of every name.
+/// `; did you mean "pack"?` if a known name is at most two edits away. The prefix goes before every
+/// name.
 pub(super) fn suggestion<'a>(
     prefix: &str,
     given: &str,

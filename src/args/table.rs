@@ -1,8 +1,8 @@
-//! The subcommands and their flags as a table, and the help texts made of it.
+//! The subcommands and their flags as one table, and the help texts made from it.
 
 use std::fmt::Write as _;
 
-/// One flag of a subcommand. `value` is the placeholder of its argument; `None` is a switch.
+/// One flag of a subcommand. `value` is the placeholder of its argument; `None` marks a switch.
 pub(super) struct Flag {
     pub(super) short: Option<char>,
     pub(super) long: &'static str,
@@ -10,7 +10,7 @@ pub(super) struct Flag {
     pub(super) help: &'static str,
 }
 
-/// One subcommand: its name, what stands after its flags, what it is for.
+/// One subcommand: its name, its positional arguments, what it does.
 pub(super) struct Subcommand {
     pub(super) name: &'static str,
     pub(super) positional: &'static str,

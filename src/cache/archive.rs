@@ -1,7 +1,7 @@
-//! The archive: what compaction removed, in a folder that only its owner reads, for `restore`.
+//! The archive for `restore`: what compaction removed, in a folder that only its owner can read.
 //!
-//! One file for each compaction, written whole; a line for each result. Text that looks like a credential is never
-//! written. Old files go by age and by total size.
+//! One file per compaction, written atomically, with one line per result. Text that looks like a
+//! credential is never written. Old files are removed by age and by total size.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -14,31 +14,35 @@ use crate::core::text::hash::hash;
 use crate::core::text::redact::holds_credential;
 use crate::threads;
 
-/// Files older than this go.
+/// Files older than this are removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
-/// A file that is older and still not whole is nobody's: the plugin's shim stops the program after 55 seconds.
+/// A temporary file older than this was abandoned: the plugin's shim stops the program after 55
+/// seconds.
 const MAX_WRITING: Duration = Duration::from_secs(3600);
-/// Oldest files go until the rest is below this: some 500 compactions of a full window.
+/// The oldest files are removed until the rest is below this: some 500 compactions of a full
+/// window.
 const MAX_BYTES: u64 = 256 << 20;
-/// Length of an id in hexadecimal digits: 48 bits tell 100,000 results apart with a chance of 2 in 100,000.
+/// Length of an id in hexadecimal digits: 48 bits tell 100,000 results apart with a chance of 2 in
+/// 100,000.
 const ID_DIGITS: usize = 12;
 
-/// A result to be kept.
+/// A result to archive.
 #[derive(Debug, Clone, Copy)]
 pub struct Removed<'a> {
-    /// The tool that gave it.
+    /// The tool that produced it.
     pub tool: &'a str,
     /// Its whole text.
     pub text: &'a str,
 }
 
-/// The folder of the archive inside our own.
+/// The archive's folder inside the cache folder.
 #[must_use]
 pub fn folder(ours: &Path) -> PathBuf {
     ours.join("archive")
 }
 
-/// The id of a text: the same text always has the same. `None` for text that must not be written. O(bytes).
+/// The id of a text; equal texts have equal ids. `None` for text that must not be written.
+/// O(bytes).
 #[must_use]
 pub fn id(text: &str) -> Option<String> {
     if holds_credential(text) {
@@ -49,10 +53,11 @@ pub fn id(text: &str) -> Option<String> {
     Some(id)
 }
 
-/// Writes the results of one compaction, and removes what is too old or too much; the id of each that was written.
+/// Writes the results of one compaction, and removes what is too old or too large. Returns the id
+/// of each result that was written.
 ///
 /// # Errors
-/// Those of the file system; then nothing was written.
+/// File system errors; nothing was written then.
 pub fn store(
     folder: &Path,
     removed: &[Removed<'_>],
@@ -72,15 +77,16 @@ pub fn store(
     Ok(ids)
 }
 
-/// The id of a result and its line; neither for one that must not be written.
+/// The id of a result and its line; `None` for one that must not be written.
 fn entry(&Removed { tool, text }: &Removed<'_>) -> io::Result<(Option<String>, Vec<u8>)> {
     let id = id(text);
     let line = id.as_ref().map(|id| archive_wire::line(id, tool, text)).transpose()?;
     Ok((id, line.unwrap_or_default()))
 }
 
-/// Removes files by age and total size, oldest first, and what killed processes left; a file that cannot be removed is
-/// left for next time. The file just written stays, however large and whatever its name: notes refer to it.
+/// Removes files by age and total size, oldest first, and what killed processes left behind. A file
+/// that cannot be removed is left for next time. The file just written stays, however large,
+/// because notes refer to it.
 fn prune(folder: &Path, written: &Path, now: SystemTime) {
     let mut total = written.metadata().map_or(0, |metadata| metadata.len());
     for file in files(folder).into_iter().rev().filter(|file| file != written) {
@@ -114,7 +120,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text with this id, the newest if there are several; `None` when the archive has none. O(bytes of the archive).
+/// The newest text with this id; `None` if the archive has none. O(bytes of the archive).
 #[must_use]
 pub fn restore(folder: &Path, id: &str) -> Option<String> {
     files(folder).iter().rev().find_map(|file| archive_wire::text(&fs::read(file).ok()?, id))
@@ -126,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder of this test's own that goes with it.
+    /// A folder for this test alone, removed with it.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -137,7 +143,7 @@ mod tests {
             Folder(folder)
         }
 
-        /// A file of this size, holes allowed, and age.
+        /// A (sparse) file of this size and age.
         fn file(&self, name: &str, bytes: u64, age: Duration) -> PathBuf {
             let path = self.0.join(name);
             let file = File::create(&path).unwrap();

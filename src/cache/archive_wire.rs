@@ -16,7 +16,7 @@ struct ArchiveLine<'a> {
 /// # Errors
 /// None in practice: strings always have a JSON form.
 pub(super) fn line(id: &str, tool: &str, text: &str) -> serde_json::Result<Vec<u8>> {
-    // Mostly enough: a line that grows is copied again and again.
+    // Usually enough: a line that outgrows its buffer is copied again and again.
     let mut line = Vec::with_capacity(text.len() + text.len() / 8 + 64);
     let entry = ArchiveLine { id: id.into(), tool: tool.into(), text: text.into() };
     serde_json::to_writer(&mut line, &entry)?;

@@ -1,6 +1,6 @@
-//! Files that belong to the person alone: written whole or not at all, readable by nobody else.
+//! Private files: written atomically, readable by their owner alone.
 //!
-//! Where they go is [`folder`]; what is in them can always be deleted.
+//! [`folder`] says where they are. They can be deleted at any time.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Environment;
 
-/// What a pipe takes at once.
+/// The capacity of a pipe.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Our folder for what can be rebuilt: `$CONTEXT_PACKER_CACHE`, `$XDG_CACHE_HOME/context-packer`,
-/// `~/.cache/context-packer`, and only without a home the plugin's own folder. The command line, the hook and the
-/// MCP server must agree on it, so the plugin's folder, which only hooks are told, comes last.
+/// The cache folder: `$CONTEXT_PACKER_CACHE`, `$XDG_CACHE_HOME/context-packer`,
+/// `~/.cache/context-packer`, and, without a home folder, the plugin's own folder. The command
+/// line, the hook and the MCP server must agree on it. The plugin's folder comes last because only
+/// hooks know it.
 #[must_use]
 pub fn folder(environment: Environment<'_>) -> Option<PathBuf> {
     let named = |name: &str| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -25,24 +26,25 @@ pub fn folder(environment: Environment<'_>) -> Option<PathBuf> {
         .or_else(|| named("CLAUDE_PLUGIN_DATA"))
 }
 
-/// Makes a folder and its parents, for the owner only (0700). One that exists stays as it is.
+/// Creates a folder and its parents, for the owner only (0700). An existing folder is left as it
+/// is.
 ///
 /// # Errors
-/// Those of the file system.
+/// File system errors.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Writes a file for the owner only (0600): to a name of its own first, then renamed, so that a reader sees the old
-/// bytes or the new ones and a crash leaves the old ones.
+/// Writes a file for the owner only (0600) under a temporary name and renames it, so that readers
+/// see either the old bytes or the new ones, and a crash leaves the old ones.
 ///
 /// # Errors
-/// Those of the file system; the temporary file is removed.
+/// File system errors; the temporary file is removed.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_parts(path, &[bytes])
 }
 
-/// [`write()`] for a file that is not in one piece.
+/// [`write()`] for a file that comes in parts.
 ///
 /// # Errors
 /// The same.
@@ -65,7 +67,8 @@ pub fn write_parts(path: &Path, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
     written
 }
 
-/// Whether a path is one that a file has while it is written; it stays when the process is killed meanwhile.
+/// Whether a path is the temporary name of a file being written, which stays behind when the
+/// process is killed.
 #[must_use]
 pub fn is_temporary(path: &Path) -> bool {
     let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
@@ -73,10 +76,10 @@ pub fn is_temporary(path: &Path) -> bool {
     is_hidden && path.extension().is_some_and(is_id)
 }
 
-/// Writes parts one after the other; small ones together.
+/// Writes parts in order, combining small ones.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_parts_to(out: impl io::Write, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, out);
     parts.iter().try_for_each(|part| out.write_all(part.as_ref()))?;

@@ -1,4 +1,5 @@
-//! `context-packer compact`: which of its three forms is meant, the answer to the function hook, and the policy in force.
+//! `context-packer compact`: selects one of its three forms, answers the function hook, and
+//! resolves the policy.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use crate::core::compact::transcript::Transcript;
 use crate::hook;
 use crate::model::{self, Deadline};
 
-/// A model has so long for everything; the shim waits for 55 s.
+/// Time for all requests to a model; the shim waits for 55 s.
 const MODEL_TIME: Duration = Duration::from_secs(20);
 /// Requests at once: the seed's.
 const IN_FLIGHT: usize = 4;
@@ -28,7 +29,8 @@ const IN_FLIGHT: usize = 4;
 /// Compacts and prints.
 ///
 /// # Errors
-/// Unreadable input, wrong settings, nothing to prune, closed standard output. The source is never changed.
+/// Unreadable input, wrong settings, nothing to prune, closed standard output. The source is never
+/// changed.
 pub fn run(args: &CompactArgs) -> Result<()> {
     if args.bench {
         return compact_bench::run(&args.input);
@@ -40,7 +42,7 @@ pub fn run(args: &CompactArgs) -> Result<()> {
     }
 }
 
-/// The answer to the shim; whatever is wrong is part of it.
+/// The answer to the shim; errors are part of it.
 fn claude_code(flags: Flags<'_>, environment: Environment<'_>) -> Result<String> {
     let mut input = Vec::new();
     std::io::stdin().lock().read_to_end(&mut input)?;

@@ -1,4 +1,5 @@
-//! `context-packer compact bench DIR…`: the ruler on the person's own transcripts, for our policies and those of others.
+//! `context-packer compact bench DIR…`: measures retention on the user's own transcripts, for our
+//! policies and for others.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -12,10 +13,10 @@ use crate::core::compact::retention::{self, Cut, Score};
 use crate::core::compact::{apply, baseline};
 use crate::{render, transcript};
 
-/// Shares of a session's calls at which it is cut: the ruler's.
+/// The shares of a session's calls after which it is cut.
 const SHARES: [f64; 3] = [0.4, 0.6, 0.8];
 
-/// Measures and prints the tables.
+/// Measures, and prints the tables.
 ///
 /// # Errors
 /// No readable folder or file; no session that is long enough.

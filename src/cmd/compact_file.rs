@@ -1,4 +1,5 @@
-//! `context-packer compact FILE`: a transcript in, a smaller one out, or the table of decisions. The source is never changed.
+//! `context-packer compact FILE`: a transcript in, a smaller one out, or the table of decisions.
+//! The source is never changed.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -18,7 +19,8 @@ use crate::{render, transcript};
 /// Compacts and prints.
 ///
 /// # Errors
-/// Unreadable input, an output that is the input, wrong settings, nothing to prune, closed standard output.
+/// Unreadable input, an output that is the input, wrong settings, nothing to prune, closed standard
+/// output.
 pub(super) fn run(args: &CompactArgs, environment: Environment<'_>) -> Result<()> {
     let settings = settings::read(&args.settings, environment)?;
     let name = args.input.first().map_or("-", String::as_str);
@@ -36,7 +38,7 @@ pub(super) fn run(args: &CompactArgs, environment: Environment<'_>) -> Result<()
         run_policy(&document.transcript, settings, folder.as_deref(), environment)
     };
     let (compacted, refusal) = match run(&settings) {
-        // The table says why so little would go. A model is not asked twice.
+        // The table explains why so little would be removed. A model is not asked twice.
         Err(refusal) if args.dry_run && is_too_little(&refusal, &settings) => {
             (run(&CompactSettings { min_reduction: 0.0, ..settings }), Some(refusal))
         }
@@ -58,7 +60,7 @@ fn is_too_little(refusal: &Refusal, settings: &CompactSettings) -> bool {
     matches!(refusal, Refusal::TooLittle { .. }) && settings.policy == Policy::Local
 }
 
-/// A refusal as the person at the command line needs it: where, why, and what would help.
+/// A refusal for the command line: where, why, and the remedy.
 fn refused(shown: &str, refusal: &Refusal) -> anyhow::Error {
     let remedy = match refusal {
         Refusal::NothingToPrune => "; raise --target, or lower --preserve-recent-calls",
@@ -68,7 +70,8 @@ fn refused(shown: &str, refusal: &Refusal) -> anyhow::Error {
     anyhow!("in {shown}: {refusal}{remedy}")
 }
 
-/// Whether both are one file, links resolved. What is no regular file (a pipe, a terminal) cannot be lost.
+/// Whether both paths are one file, links resolved. Only regular files can be lost, not pipes or
+/// terminals.
 fn is_source(name: &str, output: &Path) -> bool {
     let name = if name == "-" { "/dev/stdin" } else { name };
     let (Ok(source), Ok(output)) = (std::fs::metadata(name), std::fs::metadata(output)) else {
@@ -77,7 +80,7 @@ fn is_source(name: &str, output: &Path) -> bool {
     source.is_file() && (source.dev(), source.ino()) == (output.dev(), output.ino())
 }
 
-/// To `--output` or standard output.
+/// Writes to `--output` or standard output.
 pub(super) fn print(args: &CompactArgs, parts: &[impl AsRef<[u8]>]) -> Result<()> {
     match &args.output {
         Some(path) => {
@@ -87,7 +90,8 @@ pub(super) fn print(args: &CompactArgs, parts: &[impl AsRef<[u8]>]) -> Result<()
     }
 }
 
-/// A file is replaced whole, behind a link as well; what is no regular file (a pipe, a device) is written to.
+/// A regular file, also behind a link, is replaced atomically. Anything else (a pipe, a device) is
+/// written to.
 fn write(path: &Path, parts: &[impl AsRef<[u8]>]) -> std::io::Result<()> {
     match std::fs::canonicalize(path) {
         Ok(real) if real.is_file() => private::write_parts(&real, parts),

@@ -1,4 +1,4 @@
-//! `context-packer doctor`: in plain words, would the hook speak here, and if not, why.
+//! `context-packer doctor`: would the hook add context here, and if not, why?
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -19,19 +19,20 @@ use crate::project::{counted, git, scan};
 use crate::render;
 use crate::rerank::Model;
 
-/// Asked when no prompt is given: an ordinary request.
+/// The prompt when none is given: an ordinary request.
 const SAMPLE_PROMPT: &str = "fix the error handling in the main module";
 
 /// Log lines shown.
 const LOG_LINES: usize = 5;
 
-/// Keys we would use; only whether they are set is ever shown.
+/// Keys that would be used. Only whether they are set is shown.
 const KEYS: &[&str] = &["TYPESAFE_API_KEY", "AI_GATEWAY_API_KEY"];
 
-/// Looks and prints.
+/// Examines and prints.
 ///
 /// # Errors
-/// A `--root` that is no folder, closed standard output. What is wrong with a project that was found is part of the report.
+/// A `--root` that is not a folder, closed standard output. Faults of the project itself are part
+/// of the report.
 pub fn run(args: &DoctorArgs) -> Result<()> {
     let environment: Environment<'_> = &config::process_environment;
     if args.root.is_some() {
@@ -75,7 +76,7 @@ fn program(environment: Environment<'_>) -> String {
     text
 }
 
-/// The settings in words, and what is wrong with them: with any of these the hook stays silent.
+/// The settings in words, and their errors. With any error the hook stays silent.
 fn settings(environment: Environment<'_>) -> (String, Vec<String>) {
     let mut wrong = Vec::new();
     let provider = config::hook_provider(environment);
@@ -96,7 +97,7 @@ fn settings(environment: Environment<'_>) -> (String, Vec<String>) {
     (text, wrong)
 }
 
-/// A setting's value, or a question mark for one that is wrong.
+/// A setting's value, or a question mark for an invalid one.
 fn shown(value: Result<impl ToString>, wrong: &mut Vec<String>) -> String {
     value.map_or_else(
         |error| {
@@ -197,7 +198,7 @@ fn log(environment: Environment<'_>) -> String {
     text
 }
 
-/// How long ago a moment was, given in seconds since 1970.
+/// How long ago a time was, given in seconds since 1970.
 pub(super) fn since(seconds: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     match now.saturating_sub(seconds) {

@@ -1,4 +1,4 @@
-//! `context-packer hook`: reads a hook's JSON, answers with JSON or nothing, and never fails.
+//! `context-packer hook`: reads a hook's JSON, answers with JSON or nothing, never fails.
 
 use std::io::{Read as _, Write as _};
 use std::panic::Location;
@@ -8,10 +8,10 @@ use crate::config::{self, Environment};
 use crate::hook::{Reply, journal, pre_compact, session_start, user_prompt_submit, wire};
 use crate::index;
 
-/// Largest input that is read; a prompt of 1 MB fits, an endless stream ends.
+/// Largest input that is read: a prompt of 1 MB fits, and an endless stream is cut off.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
 
-/// Answers one hook call. Whatever goes wrong is one line in the log.
+/// Answers one hook call. An error becomes one line in the log.
 pub fn run() {
     let environment: Environment<'_> = &config::process_environment;
     let reply = reply(environment);
@@ -19,11 +19,11 @@ pub fn run() {
         note(environment, error);
     }
     if let Some(output) = reply.output {
-        // The host may have stopped listening; then there is no one to tell.
+        // The host may have stopped reading; then nobody can be told.
         let _ = std::io::stdout().lock().write_all(output.as_bytes());
     }
     if let Some(root) = &reply.reindex {
-        // Without it the next answer is as right, only slower.
+        // Without an index the next answer is the same, only slower.
         let _ = index::build_later(root);
     }
 }
@@ -34,7 +34,7 @@ fn note(environment: Environment<'_>, error: &str) {
     }
 }
 
-/// Notes where a panic happened; its message may hold words of the person.
+/// Logs where a panic happened. Its message may contain the user's words and is not logged.
 pub fn log_panic(place: Option<&Location<'_>>) {
     let place = place.map_or_else(|| "an unknown place".to_owned(), Location::to_string);
     note(&config::process_environment, &format!("a bug at {place}: please report this"));
@@ -54,7 +54,7 @@ fn reply(environment: Environment<'_>) -> Reply {
         Err(error) => return Reply::failed(format!("cannot read the hook's JSON: {error}")),
     };
     match input.hook_event_name.as_deref() {
-        // Older hosts do not name the event; a prompt is what we are asked for most.
+        // Older hosts do not name the event; prompts are the most common one.
         None | Some("UserPromptSubmit") => user_prompt_submit::handle(input, environment),
         Some("PreCompact") => pre_compact::before_summary(&input),
         Some("SessionStart") => session_start::handle(&input, environment),

@@ -1,4 +1,4 @@
-//! `context-packer index status|build|clear`: look at, make or remove the index of a project.
+//! `context-packer index status|build|clear`: shows, builds or removes the index of a project.
 
 use std::io::Write as _;
 use std::time::Instant;
@@ -12,10 +12,11 @@ use crate::index::{self, BuildReport, IndexError, Status};
 use crate::project::scan;
 use crate::render;
 
-/// Does and prints.
+/// Runs, and prints the result.
 ///
 /// # Errors
-/// No readable project, nowhere to keep an index, one that cannot be made, closed standard output.
+/// No readable project, no place for an index, an index that cannot be built, closed standard
+/// output.
 pub fn run(args: &IndexArgs) -> Result<()> {
     let environment: Environment<'_> = &config::process_environment;
     let root = project(args.root.as_deref(), environment)?;
@@ -36,7 +37,7 @@ pub fn run(args: &IndexArgs) -> Result<()> {
             let started = Instant::now();
             match index::build(&folder, &root, &task) {
                 Ok(report) => built(&report, started),
-                // Somebody else is doing what nobody waits for.
+                // Another process is already building it, and nobody waits for it.
                 Err(IndexError::Busy) if args.quiet => String::new(),
                 Err(error) => bail!(error),
             }

@@ -1,4 +1,4 @@
-//! `context-packer mcp`: serve agents on standard input and output until they leave.
+//! `context-packer mcp`: serves agents on standard input and output until they disconnect.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::rerank::Models;
 /// Serves.
 ///
 /// # Errors
-/// A `--root` that is no folder, no working directory, trouble with standard output.
+/// A `--root` that is not a folder, no working directory, errors of standard output.
 pub fn run(args: McpArgs) -> Result<()> {
     let fixed_root = args.root.map(|folder| root::exactly(&folder)).transpose()?;
     let start = match config::process_environment("CLAUDE_PROJECT_DIR") {

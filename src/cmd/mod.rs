@@ -1,4 +1,4 @@
-//! One file per subcommand: wiring only. Reads settings, calls the edges and the core, renders.
+//! One file per subcommand, wiring only: read settings, call the edges and the core, render.
 
 pub mod compact;
 pub mod compact_bench;

@@ -1,4 +1,4 @@
-//! `context-packer pack "<task>"`: rank the project's files and print the best.
+//! `context-packer pack "<task>"`: ranks the project's files and prints the best.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -17,13 +17,14 @@ use crate::project::scan;
 use crate::render;
 use crate::rerank::{self, Model};
 
-/// Files picked when nothing says how many: the seed's default.
+/// Files picked by default, as in the reference implementation.
 const DEFAULT_LIMIT: usize = 10;
 
-/// Ranks and prints. `progress` is told how many of how many requests are done.
+/// Ranks and prints. `progress` gets the number of requests done and of all requests.
 ///
 /// # Errors
-/// No readable project, wrong settings, a decision model that cannot be asked, closed standard output.
+/// No readable project, wrong settings, a decision model that cannot be asked, closed standard
+/// output.
 pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<()> {
     let started = Instant::now();
     let environment: Environment<'_> = &config::process_environment;
@@ -31,7 +32,7 @@ pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
         Some(name) => Provider::parse(name)?,
         None => config::provider(environment)?,
     };
-    // Before any work: a missing key is told at once.
+    // Before any work, so that a missing key is reported at once.
     let model = if args.estimate { None } else { Model::open(provider, environment)? };
     let root = project(args.root.as_deref(), environment)?;
     let text = given(&args.task)?;
@@ -56,7 +57,7 @@ pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
         false => render::text::pack(&pack, &root.path, args.explain),
     })?;
     if index::is_due(pack.index, pack.n_candidates) {
-        // Without it the next answer is as right, only slower.
+        // Without an index the next answer is the same, only slower.
         let _ = index::build_later(&root);
     }
     Ok(())
@@ -86,7 +87,7 @@ fn print(text: &str) -> Result<()> {
     Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }
 
-/// `--root` as it is; else the project around the session's or the working directory.
+/// `--root` unchanged, or else the project around the session's or the working directory.
 pub(crate) fn project(given: Option<&Path>, environment: Environment<'_>) -> Result<Root> {
     if let Some(folder) = given {
         return Ok(root::exactly(folder)?);

@@ -1,4 +1,5 @@
-//! The decision model as the asker of the compaction: its requests and questions in the model's terms.
+//! The decision model as a judge of calls: translates requests and questions into the model's
+//! terms.
 
 use crate::core::compact::scored::ask::{CallRequest, Judge};
 use crate::core::rerank::request::{ModelRequest, Question, RequestState};
@@ -11,7 +12,7 @@ pub struct CallJudge<'c> {
     pub client: &'c Client,
     /// Requests at once.
     pub in_flight: usize,
-    /// When to give up.
+    /// The deadline.
     pub deadline: Deadline,
 }
 

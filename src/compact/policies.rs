@@ -1,4 +1,5 @@
-//! The policies that `compact bench` compares: ours, those of other programs, and a stand-in for the model that some ask.
+//! The policies that `compact bench` compares: ours, those of other programs, and a stand-in for
+//! the model that some of them ask.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::core::compact::scored::ask::{CallRequest, Judge};
 use crate::core::compact::scored::question::CallQuestion;
 use crate::core::compact::transcript::Transcript;
 
-/// A policy of the table; whether the ruler charges its notes, or they are counted as they stand.
+/// A policy of the table, and whether its notes are charged at a fixed size or counted as they are.
 pub type BenchRow = (&'static str, fn(&Transcript<'_>, &Pairing<'_, '_>) -> Plan, bool);
 
 /// The table of `bench`.
@@ -38,7 +39,7 @@ pub const ROWS: [BenchRow; 18] = [
     ("local 0.7", |t, pairing| at(t, pairing, 0.7), false),
 ];
 
-/// Policies that are compared at the same reduction: the rows of each begin with its name.
+/// Policies that are compared at the same reduction. The rows of each begin with its name.
 const COMPARED: [&str; 2] = ["reference", "local"];
 /// The reductions: around the default target, the aim of its design, and as far as transcripts go.
 const REDUCTIONS: [f64; 5] = [0.4, 0.48, 0.5, 0.6, 0.65];
@@ -47,7 +48,7 @@ fn at(transcript: &Transcript<'_>, pairing: &Pairing<'_, '_>, target: f64) -> Pl
     local(transcript, pairing, &LocalOptions { target, ..LocalOptions::DEFAULT })
 }
 
-/// A policy that asks a model, with a model that answers as [`Reported`]; nothing changes where it gives up.
+/// A policy that asks a model, with answers as in [`Reported`]. If it gives up, nothing changes.
 fn asked(transcript: &Transcript<'_>, pairing: &Pairing<'_, '_>, policy: &str) -> Plan {
     let flags = [("policy", policy.to_owned()), ("min-reduction", "0".to_owned())];
     let compacted = settings::read(&flags, &|_| None)
@@ -56,8 +57,9 @@ fn asked(transcript: &Transcript<'_>, pairing: &Pairing<'_, '_>, policy: &str) -
     compacted.map_or_else(|| Plan::keep_all(pairing.pairs.len()), |c| c.compaction.plan)
 }
 
-/// Answers as users of fast-jev-compaction report them: probabilities of 0.16 to 0.48 that a call must stay and of 0.05 to 0.21
-/// that its result must, never above one half. Evenly spread by key and statement, so that they say nothing about the call.
+/// Answers as users of fast-jev-compaction report them: a probability of 0.16 to 0.48 that a call
+/// must stay, and of 0.05 to 0.21 that its result must. They are spread evenly by key and
+/// statement, so they carry no information about the call.
 struct Reported;
 
 /// Range of the answers about calls, and of those about results (its issues 26, 52, 53 and 56).
@@ -69,7 +71,7 @@ impl Judge for Reported {
         let answer = |question: &CallQuestion| {
             let (low, high) =
                 if question.key.starts_with("call") { CALL_ANSWERS } else { RESULT_ANSWERS };
-            // FNV-1a: any even spread that is the same everywhere would do.
+            // FNV-1a: any even spread that is the same on every machine would do.
             let hash = question.statement.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
                 (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
             });

@@ -1,7 +1,8 @@
-//! Settings of compaction: one table, read from flags, plugin options and the environment, in that order.
+//! Settings of compaction: one table, read from flags, plugin options and the environment, in this
+//! order of precedence.
 //!
-//! The host hands every plugin option over with its default filled in, so an option that equals the default counts as
-//! not given. Out-of-range values are errors that name their source.
+//! The host passes every plugin option with its default filled in, so an option that equals the
+//! default counts as not given. Out-of-range values are errors that name their source.
 
 use anyhow::{Context as _, Result, bail};
 
@@ -13,10 +14,10 @@ use crate::core::compact::pin::PinOptions;
 /// A numeric setting: its names, its default and its range (inclusive).
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
-    /// Flag, without the dashes. The variable is `CONTEXT_PACKER_COMPACT_` and this in capitals; the plugin option
-    /// `compact_` and this with underscores.
+    /// Flag, without the dashes. The variable is `CONTEXT_PACKER_COMPACT_` and this in capitals;
+    /// the plugin option is `compact_` and this with underscores.
     pub name: &'static str,
-    /// Used when nothing else is given.
+    /// The default.
     pub default: f64,
     /// Smallest value allowed.
     pub min: f64,
@@ -36,23 +37,27 @@ const fn count(name: &'static str, default: f64, max: f64) -> Setting {
 
 /// Share of the size to remove.
 pub const TARGET: Setting = share("target", 0.5, 0.05, 0.95);
-/// Least share that must go for the result to be used; the seed's default.
+/// Smallest reduction at which the result is used; the reference implementation's default.
 pub const MIN_REDUCTION: Setting = share("min-reduction", 0.25, 0.0, 1.0);
-/// Newest messages that stay; the seed's default.
+/// Newest messages that stay; the reference implementation's default.
 pub const RECENT_MESSAGES: Setting = count("preserve-recent-messages", 6.0, 100_000.0);
 /// Newest calls that stay; `LocalOptions::DEFAULT` says why.
 pub const RECENT_CALLS: Setting = count("preserve-recent-calls", 12.0, 100_000.0);
-/// Scores from here up keep a call and its result; policy `jev-seed`; the seed's default.
+/// Policy `jev-seed`: scores at or above it keep a call and its result; the reference
+/// implementation's default.
 pub const KEEP_THRESHOLD: Setting = share("keep-threshold", 0.5, 0.0, 1.0);
-/// Policy `jev`: results scored below are first to go. Proposed by the seed's users from real answers.
+/// Policy `jev`: results scored below it are removed first. Proposed by users of the reference
+/// implementation from real answers.
 pub const RESULT_THRESHOLD: Setting = share("keep-result-threshold", 0.15, 0.0, 1.0);
-/// Policy `jev`: calls scored below may go with their results. Proposed by the seed's users from real answers.
+/// Policy `jev`: calls scored below it may be removed with their results. Proposed by users of the
+/// reference implementation from real answers.
 pub const CALL_THRESHOLD: Setting = share("keep-call-threshold", 0.05, 0.0, 1.0);
-/// Ceiling of the state sent to a model, in estimated tokens; the seed's default.
+/// Limit of the state sent to a model, in estimated tokens; the reference implementation's default.
 pub const MAX_STATE_TOKENS: Setting = count("max-state-tokens", 25_000.0, 1_000_000.0);
-/// Ceiling of a request, in estimated tokens; the seed's default.
+/// Limit of a request, in estimated tokens; the reference implementation's default.
 pub const MAX_REQUEST_TOKENS: Setting = count("max-request-tokens", 30_000.0, 1_000_000.0);
-/// What stays of a result that a model gave up, in characters; the seed's default.
+/// What stays of a result that a model removed, in characters; the reference implementation's
+/// default.
 pub const TRUNCATE_HEAD: Setting = count("truncate-head-chars", 300.0, 1_000_000.0);
 
 /// Every numeric setting, for help texts and tests.
@@ -69,19 +74,19 @@ pub const SETTINGS: &[&Setting] = &[
     &TRUNCATE_HEAD,
 ];
 
-/// Who decides what goes.
+/// Who decides what is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// The line selector; no model, no network.
     Local,
     /// A decision model ranks, a budget cuts.
     Jev,
-    /// The seed's wording, thresholds and outcomes.
+    /// The reference implementation's wording, thresholds and outcomes.
     JevSeed,
 }
 
 impl Policy {
-    /// The name as given and printed.
+    /// The name as parsed and printed.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -119,19 +124,19 @@ pub struct CompactSettings {
     pub max_request_tokens: usize,
     /// Characters.
     pub truncate_head_chars: usize,
-    /// What the person works on; found in the transcript when absent.
+    /// The user's goal; by default taken from the transcript.
     pub goal: Option<String>,
-    /// Keep what was cut, for `restore`.
+    /// Archive what is removed, for `restore`.
     pub archive: bool,
 }
 
 /// Flags as given: name without dashes, value.
 pub type Flags<'a> = &'a [(&'static str, String)];
 
-/// The settings in force.
+/// The effective settings.
 ///
 /// # Errors
-/// A value that is no number, is out of range or names no policy; the message says where it came from.
+/// A value that is not a number, is out of range or names no policy. The message names its source.
 pub fn read(flags: Flags<'_>, environment: Environment<'_>) -> Result<CompactSettings> {
     let number = |setting: &Setting| setting.read(flags, environment);
     let policy = match lookup("policy", "local", flags, environment) {

@@ -1,7 +1,7 @@
 //! The pure core: bytes and numbers in, values out.
 //!
-//! No file, clock, environment, thread, process, network or JSON in here. The wall is the two
-//! lints below together with the lists in `clippy.toml`; `tests/it/tidy.rs` holds it a second time.
+//! No file, clock, environment, thread, process, network or JSON in here. The two lints below
+//! enforce this with the lists in `clippy.toml`; `tests/it/tidy.rs` also enforces it.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod compact;

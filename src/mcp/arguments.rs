@@ -1,11 +1,12 @@
 //! The arguments of a tool call, checked against the tool's table of parameters.
 //!
-//! Models and clients write numbers and booleans as strings and leave optional text empty; both are understood. What
-//! is still wrong comes back as a sentence for the model, which then knows how to call again.
+//! Models and clients write numbers and booleans as strings and leave optional text empty; both are
+//! accepted. Any other mistake returns a sentence from which the model learns how to call again.
 
 use serde_json::{Map, Value};
 
-/// One parameter of a tool. The table is the schema that clients see and the check of what they send.
+/// One parameter of a tool. The same table makes the schema that clients see and checks what they
+/// send.
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub(super) name: &'static str,
@@ -14,7 +15,7 @@ pub(super) struct Parameter {
     pub(super) description: &'static str,
 }
 
-/// What a parameter takes.
+/// The values of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ParameterKind {
     Text,
@@ -30,7 +31,8 @@ pub(super) enum ParameterKind {
     Switch,
 }
 
-/// The arguments of one call: every parameter that was given or has a default, in the order of the table.
+/// The arguments of one call: every parameter that was given or has a default, in the order of the
+/// table.
 #[derive(Debug)]
 pub(super) struct Arguments(Vec<(&'static str, ParsedArgument)>);
 
@@ -42,7 +44,7 @@ enum ParsedArgument {
 }
 
 impl Arguments {
-    /// Reads what a client sent.
+    /// Parses what a client sent.
     ///
     /// # Errors
     /// An unknown name, a missing text, a value of another kind or out of range.
@@ -75,7 +77,7 @@ impl Arguments {
         }
     }
 
-    /// The number of a parameter; zero when it is none.
+    /// The number of a parameter; zero if it has none.
     pub(super) fn number(&self, name: &str) -> usize {
         match self.get(name) {
             Some(ParsedArgument::Number(number)) => *number,

@@ -1,4 +1,5 @@
-//! Which calls wait, which run, and which answers are still owed. No thread is started and nothing is written here.
+//! Which calls wait, which run, and which answers are outstanding. Starts no threads and writes
+//! nothing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,22 +10,23 @@ use super::arguments::Arguments;
 use super::tools::Tool;
 use super::wire::{self, Id};
 
-/// Calls that run at the same time. A local ranking uses every core by itself; the others are for models, which make
-/// us wait for the network.
+/// Concurrent calls. A local ranking already uses every core; the others are for models, which wait
+/// for the network.
 const MAX_RUNNING: usize = 4;
 
-/// Time between the start of a call and its first progress, and from one to the next. Most answers come before the first:
-/// Claude Code (2.1.332, tried) takes progress that arrives in one piece with the answer for a connection error.
+/// Time from the start of a call to its first progress message, and from one to the next. Most
+/// answers come earlier: Claude Code (2.1.332, tried) reports a connection error if progress
+/// arrives in one read with the answer.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug)]
 pub(super) struct CallProgress {
     /// Steps done.
     pub(super) done: usize,
-    /// Steps in all.
+    /// Total steps.
     pub(super) total: usize,
-    /// What is being done.
+    /// The current step in words.
     pub(super) message: String,
 }
 
@@ -39,40 +41,40 @@ pub(super) struct Address {
 #[derive(Debug)]
 pub(super) struct PendingCall {
     pub(super) address: Address,
-    /// What the client wants to hear progress under.
+    /// The client's progress token.
     pub(super) progress_token: Option<Id>,
     pub(super) tool: &'static Tool,
     pub(super) arguments: Arguments,
 }
 
-/// A tool call under way.
+/// A running tool call.
 #[derive(Debug)]
 pub(super) struct Running {
     number: u64,
     pub(super) address: Address,
     progress_token: Option<Id>,
-    /// The newest, unless it has been told.
+    /// The newest progress that has not been sent.
     progress: Option<CallProgress>,
-    /// The protocol wants each to be further than the one before.
+    /// The protocol requires progress to increase.
     done: Option<usize>,
-    /// When progress was told last; at first, when the call started.
+    /// When progress was last sent; initially, when the call started.
     told_at: Instant,
     is_cancelled: Arc<AtomicBool>,
 }
 
-/// What a thread takes along.
+/// What the thread of a call receives.
 pub(super) struct Started {
     pub(super) number: u64,
     pub(super) call: PendingCall,
     pub(super) is_cancelled: Arc<AtomicBool>,
 }
 
-/// All calls that are owed an answer.
+/// All calls with an outstanding answer.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     waiting: VecDeque<PendingCall>,
     running: Vec<Running>,
-    /// Threads at work, those of cancelled calls included.
+    /// Running threads, including those of cancelled calls.
     n_threads: usize,
     n_started: u64,
 }
@@ -86,7 +88,7 @@ impl Calls {
         !self.waiting.is_empty()
     }
 
-    /// Whether an answer is owed.
+    /// Whether an answer is outstanding.
     pub(super) fn any(&self) -> bool {
         self.any_wait() || !self.running.is_empty()
     }
@@ -113,7 +115,7 @@ impl Calls {
         Some(Started { number: self.n_started, call, is_cancelled })
     }
 
-    /// Takes note of progress, which is told when it is due.
+    /// Records progress, which is sent when due.
     pub(super) fn note(&mut self, number: u64, progress: CallProgress) {
         if let Some(call) = self.running.iter_mut().find(|call| call.number == number)
             && call.progress_token.is_some()
@@ -124,13 +126,13 @@ impl Calls {
         }
     }
 
-    /// When there is progress to tell.
+    /// When the next progress is due.
     pub(super) fn progress_due(&self) -> Option<Instant> {
         let due = |call: &Running| call.progress.as_ref().map(|_| call.told_at + PROGRESS_INTERVAL);
         self.running.iter().filter_map(due).min()
     }
 
-    /// The progress that is due, with what it is known by.
+    /// The progress that is due, with its token.
     pub(super) fn take_progress(&mut self) -> Vec<(Id, CallProgress)> {
         let now = Instant::now();
         let due = self.running.iter_mut().filter(|call| now >= call.told_at + PROGRESS_INTERVAL);
@@ -142,15 +144,15 @@ impl Calls {
         .collect()
     }
 
-    /// Takes note that a thread has ended. Its call, unless that has been cancelled.
+    /// Records that a thread has ended, and returns its call unless that was cancelled.
     pub(super) fn end(&mut self, number: u64) -> Option<Running> {
         self.n_threads -= 1;
         let at = self.running.iter().position(|call| call.number == number)?;
         Some(self.running.swap_remove(at))
     }
 
-    /// Forgets a call, which is then owed nothing. Where its answer would have gone; `None` when there is no such call
-    /// (any more): a cancellation may cross the answer.
+    /// Forgets a call and returns where its answer would have gone. `None` if there is no such call
+    /// any more: a cancellation may cross the answer.
     pub(super) fn cancel(&mut self, id: &Id) -> Option<Address> {
         if let Some(at) = self.waiting.iter().position(|call| call.address.id == *id) {
             return self.waiting.remove(at).map(|call| call.address);
@@ -162,7 +164,7 @@ impl Calls {
     }
 }
 
-/// What is to be written, and the batches that are not complete.
+/// Lines to write, and incomplete batches.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     lines: Vec<String>,
@@ -183,7 +185,7 @@ impl Outbox {
         self.lines.push(line);
     }
 
-    /// Opens a batch of so many answers; at least one.
+    /// Opens a batch of this many answers, at least one.
     pub(super) fn open_batch(&mut self, n_answers: usize) -> u64 {
         self.n_batches += 1;
         let batch = CallBatch { number: self.n_batches, n_missing: n_answers, answers: Vec::new() };
@@ -191,7 +193,8 @@ impl Outbox {
         self.n_batches
     }
 
-    /// Settles one request: with its answer, or without one when it was cancelled. A batch leaves with its last answer.
+    /// Completes one request, with its answer or, if it was cancelled, without. A batch is sent
+    /// with its last answer.
     pub(super) fn settle(&mut self, batch: Option<u64>, answer: Option<String>) {
         let Some(at) = self.batches.iter().position(|b| Some(b.number) == batch) else {
             self.lines.extend(answer);

@@ -1,6 +1,8 @@
-//! Which folder a call is about: what the person fixed, what the client allows, or where we were started.
+//! Which folder a call works on: the one the user fixed, one the client allows, or where the server
+//! was started.
 //!
-//! A `root` argument comes from a model, so it may only narrow what the person or the client has opened.
+//! A `root` argument comes from a model, so it may only narrow what the user or the client has
+//! opened.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -11,18 +13,18 @@ use super::ServerSettings;
 use super::wire::Id;
 use crate::project::root::{self, Root};
 
-/// How long calls wait for the client to name its roots. Clients answer within milliseconds; one that never does must
-/// not hang its own calls.
+/// How long calls wait for the client to name its roots. Clients answer within milliseconds; a
+/// client that never answers must not block its own calls.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 
-/// What the client has said of its roots.
+/// What the client has said about its roots.
 #[derive(Debug, Default)]
 pub(super) struct ClientRoots {
     can_be_asked: bool,
     n_asked: u32,
-    /// The question that is open.
+    /// The open question.
     open: Option<Id>,
-    /// Until when calls wait for its answer.
+    /// How long calls wait for its answer.
     awaited_until: Option<Instant>,
     folders: Vec<PathBuf>,
 }
@@ -32,7 +34,7 @@ impl ClientRoots {
         ClientRoots { can_be_asked, ..ClientRoots::default() }
     }
 
-    /// The id of a new question, which replaces an open one; `None` when the client cannot be asked.
+    /// The id of a new question, which replaces an open one; `None` if the client cannot be asked.
     pub(super) fn ask(&mut self) -> Option<Id> {
         if !self.can_be_asked {
             return None;
@@ -44,7 +46,8 @@ impl ClientRoots {
         Some(id)
     }
 
-    /// Takes the folders of an answer, none when the client has refused. Answers to anything else are passed over.
+    /// Accepts the folders of an answer; none if the client refused. Answers to other questions are
+    /// ignored.
     pub(super) fn answer(&mut self, id: Option<&Id>, folders: Vec<PathBuf>) {
         if self.open.as_ref().is_some_and(|open| Some(open) == id) {
             (self.open, self.awaited_until) = (None, None);
@@ -57,12 +60,12 @@ impl ClientRoots {
         self.awaited_until = None;
     }
 
-    /// Until when to wait for an answer; `None` when there is nothing to wait for.
+    /// The end of the wait for an answer; `None` if there is nothing to wait for.
     pub(super) fn awaited_until(&self) -> Option<Instant> {
         self.awaited_until
     }
 
-    /// The folders the client works in; none when it has not said.
+    /// The folders that the client works in; none if it has not said.
     pub(super) fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
@@ -81,8 +84,8 @@ pub(super) fn choose(
     let Some(argument) = argument else { return Ok(first) };
     let folders: Vec<&Path> =
         std::iter::once(&first).chain(&rest).map(|root| root.path.as_path()).collect();
-    // Relative to the first one; an absolute argument replaces it. The same words whether a folder outside
-    // exists or not.
+    // Relative to the first one; an absolute argument replaces it. The message does not reveal
+    // whether a folder outside exists.
     root::exactly(&first.path.join(argument))
         .ok()
         .filter(|chosen| folders.iter().any(|folder| chosen.path.starts_with(folder)))
@@ -95,12 +98,12 @@ pub(super) fn choose(
         })
 }
 
-/// The folders that are open to a call, at least one.
+/// The folders that a call may use, at least one.
 fn allowed(settings: &ServerSettings, of_client: &[PathBuf]) -> Result<(Root, Vec<Root>), String> {
     if let Some(fixed) = &settings.fixed_root {
         return root::exactly(fixed).map(|root| (root, Vec::new())).map_err(|e| e.to_string());
     }
-    // A root of the client that has been removed is no reason to fail; another one may be there.
+    // A root that has been removed is not an error; another one may exist.
     let mut roots = of_client.iter().filter_map(|folder| root::exactly(folder).ok());
     match roots.next() {
         Some(first) => Ok((first, roots.collect())),

@@ -1,7 +1,8 @@
 //! The server: events in, lines out, all state in one place.
 //!
-//! An event is a line of the client or a word from the thread of a call. Each is dealt with at once; what takes time
-//! runs on a thread of its own. When the client closes our input we end, and also when nobody reads our output.
+//! An event is a line from the client or a message from a tool-call thread. Events are handled at
+//! once; slow work runs on its own thread. The server exits when the client closes its input or
+//! stops reading its output.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::Arc;
@@ -16,16 +17,17 @@ use super::roots::{self, ClientRoots};
 use super::tools::{Context, INSTRUCTIONS, ROOT, TOOLS, ToolAnswer};
 use super::wire::{self, ClientMessage, Failure, Id, InputLine, Version};
 
-/// Longest line that is read, as for the hook: a pasted log of 10 MB fits, an endless stream ends.
+/// Longest line that is read, as for the hook: a pasted log of 10 MB fits, and an endless stream is
+/// cut off.
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
-/// How long answers are still written after the input has ended, for `printf … | context-packer mcp`. The official
-/// clients end a server two seconds after they have closed its input.
+/// How long answers are still written after the input has ended, for `printf … | context-packer
+/// mcp`. The official clients kill a server two seconds after they have closed its input.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Clients that show the model structured content in place of the text, which says the same in an eighth of the bytes (567
-/// against 4,629 for ten files of prometheus): they get the text alone. Claude Code 2.1.332 does so (tried), Codex by
-/// its source, opencode since its pull request 32074.
+/// Clients that show the model structured content instead of the text. They get the text alone,
+/// which says the same in an eighth of the bytes (567 against 4,629 for ten files of prometheus).
+/// Claude Code 2.1.332 does so (tried), Codex by its source, opencode since its pull request 32074.
 const TEXT_CLIENTS: &[&str] = &["claude-code", "codex-mcp-client", "opencode"];
 
 enum Event {
@@ -43,10 +45,10 @@ enum Event {
     },
 }
 
-/// Answers a client until it leaves.
+/// Answers a client until it disconnects.
 ///
 /// # Errors
-/// Those of writing; a client that has gone is `BrokenPipe`.
+/// Write errors; `BrokenPipe` if the client has gone away.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: &mut impl Write,
@@ -71,7 +73,7 @@ pub fn serve(
     Ok(())
 }
 
-/// The next event; `None` when there is none until then.
+/// The next event; `None` if there is none until then.
 fn next(events: &Receiver<Event>, due: Option<Instant>) -> Option<Event> {
     let Some(due) = due else { return Some(events.recv().unwrap_or(Event::End)) };
     match events.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -101,7 +103,7 @@ fn read_lines(mut input: impl BufRead, events: &Sender<Event>) {
     }
 }
 
-/// Passes over the rest of a line without keeping it.
+/// Skips the rest of a line without storing it.
 fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffer = input.fill_buf()?;
@@ -147,7 +149,7 @@ impl Server {
         self.ended_at.is_some_and(|at| !self.calls.any() || at.elapsed() >= GRACE)
     }
 
-    /// When something is to be done even if no event comes.
+    /// When something is due even without an event.
     fn due(&self) -> Option<Instant> {
         let roots = self.roots.awaited_until().filter(|_| self.calls.any_wait());
         let end = self.ended_at.map(|at| at + GRACE);
@@ -269,7 +271,7 @@ impl Server {
     }
 
     fn cancel(&mut self, params: serde_json::Value) {
-        // A notification that makes no sense is not answered either.
+        // Invalid notifications are not answered either.
         let Ok(cancelled) = wire::params::<wire::Cancelled>(params) else { return };
         if let Some(address) = self.calls.cancel(&cancelled.request_id) {
             self.outbox.settle(address.batch, None);
@@ -316,11 +318,12 @@ impl Server {
         Ok(())
     }
 
-    /// Starts what may start: nothing while the client still thinks about its roots.
+    /// Starts waiting calls; none while the client has not answered about its roots.
     fn start_calls(&mut self) {
         match self.roots.awaited_until() {
             Some(until) if Instant::now() < until => return,
-            // Said once, or calls that wait for others to end would look at a time that has passed again and again.
+            // Once only; otherwise calls that wait for others would check a time in the past again
+            // and again.
             Some(_) => self.roots.wait_no_more(),
             None => {}
         }
@@ -330,7 +333,7 @@ impl Server {
             let of_client = self.roots.folders().to_vec();
             let work = move || {
                 let answer = run(started, &settings, &of_client, &events);
-                // When nobody listens the server has ended.
+                // If nobody receives this, the server has ended.
                 let _ = events.send(Event::Done { call: number, answer });
             };
             if let Err(error) = thread::Builder::new().spawn(work) {
@@ -346,7 +349,7 @@ fn unknown_method(id: &Id, method: &str) -> wire::Encoded {
     wire::failure(&Failure::new(Some(id.clone()), wire::METHOD_NOT_FOUND, message))
 }
 
-/// Does the work of a call, on its own thread.
+/// Runs a call on its own thread.
 fn run(
     started: Started,
     settings: &ServerSettings,

@@ -1,4 +1,4 @@
-//! The tools: a table of names, words for the model, parameters and functions.
+//! The tools: a table of names, descriptions, parameters and functions.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,51 +17,52 @@ use crate::project::scan;
 use crate::render;
 use crate::rerank::Model;
 
-/// What the server says of itself. Clients put it before the model whether or not a tool is used: one sentence.
+/// The server's instructions. Clients show them to the model whether or not a tool is used, so one
+/// sentence.
 pub(super) const INSTRUCTIONS: &str = "When you do not yet know which files of this project a coding task touches, \
     call pack_context once with the user's request before searching.";
 
-/// One tool. All of them only read.
+/// One tool. All tools are read-only.
 #[derive(Debug)]
 pub(super) struct Tool {
     pub(super) name: &'static str,
-    /// For people.
+    /// For users.
     pub(super) title: &'static str,
-    /// For the model: when to use it and what the answer is worth.
+    /// For the model: when to use the tool and how far to trust its answer.
     pub(super) description: &'static str,
     pub(super) parameters: &'static [Parameter],
     /// JSON Schema of the structured answer.
     pub(super) output_schema: &'static str,
-    /// Whether it may talk to a service outside this machine.
+    /// Whether it may contact a service outside this machine.
     pub(super) is_open_world: bool,
     pub(super) run: fn(&Context<'_>) -> Result<ToolAnswer, String>,
 }
 
-/// What a tool is given.
+/// The input of a tool.
 pub(super) struct Context<'a> {
     pub(super) settings: &'a ServerSettings,
     pub(super) root: Root,
     pub(super) arguments: Arguments,
-    /// Set when nobody waits for the answer any more.
+    /// Set when nobody waits for the answer any longer.
     pub(super) is_cancelled: Arc<AtomicBool>,
-    /// Takes steps done, steps in all, and what comes next.
+    /// Receives steps done, total steps, and the next step in words.
     pub(super) progress: &'a (dyn Fn(usize, usize, &str) + Sync),
 }
 
-/// What a tool says.
+/// The answer of a tool.
 #[derive(Debug)]
 pub(super) struct ToolAnswer {
     /// For the model.
     pub(super) text: String,
-    /// The same for programs.
+    /// The same as data.
     pub(super) structured: Box<RawValue>,
 }
 
 /// All tools.
 pub(super) const TOOLS: &[Tool] = &[PACK_CONTEXT];
 
-/// How long a decision model may take; then its verdicts so far are the answer. The official TypeScript client gives up
-/// after a minute.
+/// Deadline of a decision model; its verdicts so far are the answer then. The official TypeScript
+/// client gives up after a minute.
 const MODEL_TIME: Duration = Duration::from_secs(50);
 
 /// The parameter that every tool has and the server resolves.
@@ -145,7 +146,7 @@ fn pack_context(context: &Context<'_>) -> Result<ToolAnswer, String> {
     let decided = model.map(ask).transpose().map_err(|error| error.to_string())?;
     let pack = stage.pack(root, &task, decided, started);
     if index::is_due(pack.index, pack.n_candidates) {
-        // Without it the next answer is as right, only slower.
+        // Without an index the next answer is the same, only slower.
         let _ = index::build_later(root);
     }
     let structured =

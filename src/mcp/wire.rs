@@ -1,7 +1,7 @@
-//! The JSON of JSON-RPC 2.0 and of the Model Context Protocol, as they define it.
+//! The JSON of JSON-RPC 2.0 and of the Model Context Protocol.
 //!
-//! Lines in, [`ClientMessage`]s out; results in, lines out. Every version's messages are accepted; what an older version does
-//! not know is left out of what is sent. Nothing here decides anything.
+//! Lines in, [`ClientMessage`]s out; results in, lines out. Messages of every version are accepted;
+//! fields that an older version does not know are not sent. Nothing here decides anything.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub(super) const INVALID_REQUEST: i32 = -32600;
 pub(super) const METHOD_NOT_FOUND: i32 = -32601;
 pub(super) const INVALID_PARAMS: i32 = -32602;
 
-/// A published version of the protocol. They are dates, and compare as such.
+/// A published version of the protocol. Versions are dates and compare as dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Version(&'static str);
 
@@ -32,15 +32,16 @@ impl Version {
         Version("2025-11-25"),
     ];
 
-    /// The newest one we speak.
+    /// The newest supported version.
     pub(super) const NEWEST: Version = Version::ALL[3];
 
-    /// The version a client asks for if we speak it, the newest one otherwise, as the protocol wants it.
+    /// The version a client asks for if it is supported, otherwise the newest one, as the protocol
+    /// requires.
     pub(super) fn agreed(asked: &str) -> Version {
         Version::ALL.into_iter().find(|v| v.0 == asked).unwrap_or(Version::NEWEST)
     }
 
-    /// Arrays of messages came with one version and went with the next.
+    /// Batches came with one version and were removed in the next.
     pub(super) fn has_batches(self) -> bool {
         self.0 == "2025-03-26"
     }
@@ -64,7 +65,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// What a request or its progress is known by; echoed as it came.
+/// The id of a request or its progress token; echoed unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Id {
@@ -75,15 +76,15 @@ pub(super) enum Id {
 /// One message of the client.
 #[derive(Debug)]
 pub(super) enum ClientMessage {
-    /// To be answered exactly once.
+    /// Must be answered exactly once.
     Request { id: Id, method: String, params: Value },
-    /// Never to be answered.
+    /// Must not be answered.
     Notification { method: String, params: Value },
-    /// The answer to a request of ours; no result when it is an error.
+    /// The answer to one of our requests; no result if it is an error.
     Response { id: Option<Id>, result: Option<Value> },
 }
 
-/// Why a message gets an error for an answer.
+/// Why a message is answered with an error.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) id: Option<Id>,
@@ -107,7 +108,7 @@ pub(super) enum InputLine {
 /// Reads one line.
 ///
 /// # Errors
-/// No JSON, or no message.
+/// Not JSON, or not a message.
 pub(super) fn line(bytes: &[u8]) -> Result<InputLine, Failure> {
     let value = serde_json::from_slice(bytes.trim_ascii())
         .map_err(|error| Failure::new(None, PARSE_ERROR, format!("not JSON: {error}")))?;
@@ -125,7 +126,7 @@ fn message(value: Value) -> Result<ClientMessage, Failure> {
     if !members.contains_key("method")
         && ["result", "error"].iter().any(|k| members.contains_key(*k))
     {
-        // Whatever its id: an answer is never answered.
+        // Whatever its id is: an answer is never answered.
         let id = id.and_then(|id| serde_json::from_value(id).ok());
         return Ok(ClientMessage::Response { id, result: members.remove("result") });
     }
@@ -148,12 +149,13 @@ fn message(value: Value) -> Result<ClientMessage, Failure> {
 /// Reads the parameters of a method.
 ///
 /// # Errors
-/// They are not what the method takes; the message is for the error answer.
+/// They do not fit the method; the message is for the error answer.
 pub(super) fn params<T: DeserializeOwned>(params: Value) -> Result<T, String> {
     serde_json::from_value(params).map_err(|error| format!("invalid params: {error}"))
 }
 
-/// Parameters of `initialize`. A client that leaves something out gets the newest version and no questions.
+/// Parameters of `initialize`. A client that leaves something out gets the newest version and is
+/// not asked for roots.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Initialize {
@@ -171,7 +173,7 @@ pub(super) struct ClientInfo {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ClientCapabilities {
-    /// Present when the client can be asked for its roots.
+    /// Present if the client can be asked for its roots.
     pub(super) roots: Option<Value>,
 }
 
@@ -246,7 +248,8 @@ struct Text<'a> {
     text: &'a str,
 }
 
-/// What is sent: one line of JSON without its end. Errors are none in practice: everything here has a JSON form.
+/// An encoded message: one line of JSON without the line feed. There are no errors in practice:
+/// everything here has a JSON form.
 pub(super) type Encoded = serde_json::Result<String>;
 
 fn success(id: &Id, result: impl Serialize) -> Encoded {
@@ -344,7 +347,7 @@ fn property(parameter: &Parameter) -> Value {
     schema
 }
 
-/// The answer to `tools/call`: of a tool that ran, or why it did not, which is for the model to read.
+/// The answer to `tools/call`: the result of a tool, or, for the model, why it did not run.
 pub(super) fn tool_result(
     id: &Id,
     answer: &Result<ToolAnswer, String>,
@@ -363,7 +366,7 @@ pub(super) fn ask_for_roots(id: &Id) -> Encoded {
     serde_json::to_string(&json!({ "jsonrpc": "2.0", "id": id, "method": "roots/list" }))
 }
 
-/// How far a call is.
+/// The progress of a call.
 pub(super) fn progress(token: &Id, progress: &CallProgress) -> Encoded {
     let CallProgress { done, total, message } = progress;
     serde_json::to_string(&json!({

@@ -1,7 +1,7 @@
-//! Many requests about one thing at once, for callers that have their own questions.
+//! Sends many requests about one subject concurrently, for callers with their own questions.
 //!
-//! In: requests of yes/no questions. Out: for each, the probabilities in the order asked, or why there are none. A request
-//! that is too large or turned away is halved by its questions, down to one.
+//! In: requests of yes/no questions. Out: for each, the probabilities in the order asked, or an
+//! error. A request that is too large or rejected is split in half by its questions, down to one.
 
 use super::client::Client;
 use super::error::{ErrorScope, ModelError};
@@ -10,10 +10,10 @@ use super::run::Run;
 use super::wire::Answer;
 use crate::core::rerank::request::ModelRequest;
 
-/// Halvings of one call: each adds a request.
+/// Most splits of one call; each adds a request.
 const HALVINGS: usize = 32;
 
-/// A part of a request: its number, and which of its questions.
+/// A part of a request: its number and its range of questions.
 struct RequestPart {
     request: usize,
     first: usize,
@@ -24,11 +24,12 @@ struct RequestPart {
 struct Gathered {
     answers: Vec<Result<Vec<f64>, ModelError>>,
     halvings: usize,
-    /// What ended the run, if anything did.
+    /// The error that ended the run, if any.
     end: Option<ModelError>,
 }
 
-/// Asks all of them in the run's places, within its deadline. An error that ends a run is every open request's.
+/// Asks all of them with the run's permits, within its deadline. An error that ends a run becomes
+/// the error of every open request.
 #[must_use]
 pub fn ask_all(
     client: &Client,
@@ -69,7 +70,7 @@ impl Gathered {
     fn keep(&mut self, part: &RequestPart, answer: &Answer) {
         let Ok(all) = &mut self.answers[part.request] else { return };
         for ((key, _), slot) in part.ask.questions.iter().zip(&mut all[part.first..]) {
-            // The client has checked that every key asked is answered.
+            // The client has checked that every key is answered.
             *slot = answer.yes.get(key).copied().unwrap_or(0.0);
         }
     }
@@ -85,7 +86,7 @@ impl Gathered {
             run.stop();
             self.end.get_or_insert_with(|| error.clone());
         }
-        // What the end of the run cut short has the end's reason.
+        // Requests that the end of the run cut short get its error.
         let reason = self.end.clone().filter(|_| error == ModelError::OutOfTime).unwrap_or(error);
         if self.answers[request].is_ok() {
             self.answers[request] = Err(reason);

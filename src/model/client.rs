@@ -1,4 +1,5 @@
-//! Asks one request and gives the checked answer: retries, delays that the server names, and what each status means.
+//! Sends one request and returns the checked answer: retries, delays that the server asks for, and
+//! the meaning of each status.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,26 +23,26 @@ pub struct Client {
     spent: AtomicU64,
 }
 
-/// What one exchange came to.
+/// The outcome of one exchange.
 enum Exchange {
     Answered(Answer),
     Ended(ModelError),
     Retryable(Retryable),
 }
 
-/// An exchange that is worth another try.
+/// A failed exchange that may be retried.
 struct Retryable {
-    /// What the server asked to wait.
+    /// The delay that the server asked for.
     delay: Option<Duration>,
     why: String,
-    /// Whether nothing came back at all.
+    /// Whether there was no response at all.
     is_down: bool,
-    /// Most tries after the first.
+    /// Most retries.
     retries: u32,
 }
 
 impl Client {
-    /// Opens no connection yet.
+    /// Does not open a connection yet.
     ///
     /// # Errors
     /// A certificate file or a proxy that cannot be used.
@@ -50,14 +51,14 @@ impl Client {
         Ok(Client::over(Box::new(transport), settings))
     }
 
-    /// A client over any transport.
+    /// A client over the given transport.
     #[must_use]
     pub fn over(transport: Box<dyn Transport>, settings: &Settings) -> Client {
         let (endpoint, budget) = (settings.endpoint.clone(), settings.token_budget);
         Client { endpoint, transport, budget, spent: AtomicU64::new(0) }
     }
 
-    /// Where requests go.
+    /// The endpoint of requests.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
@@ -72,10 +73,11 @@ impl Client {
         if spent >= budget { Err(ModelError::BudgetSpent { spent, budget }) } else { Ok(()) }
     }
 
-    /// Asks, in one of the run's places. Up to four retries, as long as the deadline allows.
+    /// Sends a request under one of the run's permits. Up to four retries, as far as the deadline
+    /// allows.
     ///
     /// # Errors
-    /// See [`ModelError`]; [`ModelError::reach`] says whether others are worth asking.
+    /// See [`ModelError`]; [`ModelError::reach`] tells whether other requests may succeed.
     pub fn ask(&self, run: &Run, ask: &ModelRequest) -> Result<Answer, ModelError> {
         self.send(run, &self.body(ask)?, &ask.questions)
     }
@@ -83,13 +85,13 @@ impl Client {
     /// The bytes of a request.
     ///
     /// # Errors
-    /// A state that is no JSON and says it is.
+    /// A state that claims to be JSON and is not.
     pub fn body(&self, ask: &ModelRequest) -> Result<Vec<u8>, ModelError> {
         wire::request_body(ask, self.endpoint.route, &self.endpoint.model)
             .map_err(ModelError::Failed)
     }
 
-    /// [`Client::ask`] with the bytes at hand.
+    /// [`Client::ask`] with an encoded request.
     ///
     /// # Errors
     /// The same.
@@ -133,7 +135,7 @@ impl Client {
         }
     }
 
-    /// Waits before retry number `retry`, if there is to be one.
+    /// Waits before retry number `retry`, if there is one.
     fn wait(&self, run: &Run, retry: u32, unlucky: Retryable) -> Result<(), ModelError> {
         if run.deadline().has_passed() {
             return Err(ModelError::OutOfTime);
@@ -154,7 +156,7 @@ impl Client {
         if run.sleep(wait) { Ok(()) } else { Err(ModelError::OutOfTime) }
     }
 
-    /// After the last try. When nothing was ever answered, no other request will be.
+    /// After the last try. If nothing was ever answered, no other request will be.
     fn given_up(&self, run: &Run, unlucky: Retryable, tries: u32) -> ModelError {
         let (host, why) = (self.host(), unlucky.why);
         if !unlucky.is_down || run.has_answered() {
@@ -186,7 +188,7 @@ impl Client {
         Ok(match result {
             Ok(response) => self.judge(&response, questions),
             Err(TransportError::TimedOut) => silence("no answer in time".into(), TIMEOUT_RETRIES),
-            // Nobody listens there: on this machine that does not change by waiting.
+            // Connection refused: on this machine waiting does not help.
             Err(TransportError::Refused(why)) if self.endpoint.is_local => silence(why, 0),
             Err(
                 TransportError::Refused(why)
@@ -211,7 +213,7 @@ impl Client {
                 Err(Unusable::Wrong(why)) => Exchange::Ended(ModelError::Failed(self.hide(&why))),
             };
         }
-        // Before a message is cut, so that no half of a key is left.
+        // Redacts before a message is truncated, so that no half of a key remains.
         let complaint = wire::complaint(self.hide(&response.body.to_str_lossy()).as_bytes());
         let id = response.request_id.as_ref().map(|id| format!(", id {id}")).unwrap_or_default();
         let what = self.hide(&format!("{}{id}: {}", response.status, complaint.message));
@@ -241,7 +243,7 @@ impl Client {
         format!("{host} refuses ({what}): {remedy}")
     }
 
-    /// Whether a request that nobody could object to is turned away as well.
+    /// Whether a harmless request is rejected as well.
     fn is_blocked(&self, run: &Run) -> bool {
         let statement = Question::statement("The word in the state is `ok`.".into());
         let probe = ModelRequest {
@@ -252,7 +254,7 @@ impl Client {
         matches!(sent, Err(ModelError::Rejected(_)))
     }
 
-    /// The URL without its path: all that a person needs to know, and it holds no secret.
+    /// The URL without its path, which is enough for the user and holds no secret.
     fn host(&self) -> String {
         let parts: Vec<&str> = self.endpoint.url.splitn(4, '/').take(3).collect();
         parts.join("/")
@@ -263,12 +265,12 @@ impl Client {
     }
 }
 
-/// The service spoke, but not with an answer.
+/// The service responded, but not with an answer.
 fn again(delay: Option<Duration>, why: String) -> Exchange {
     Exchange::Retryable(Retryable { delay, why, is_down: false, retries: RETRIES })
 }
 
-/// Nothing came back.
+/// There was no response.
 fn silence(why: String, retries: u32) -> Exchange {
     Exchange::Retryable(Retryable { delay: None, why, is_down: true, retries })
 }
@@ -278,7 +280,7 @@ fn delay(response: &Response) -> Option<Duration> {
     server_delay(response.retry_after_ms.as_deref(), response.retry_after.as_deref(), now)
 }
 
-/// Any number, another one each time: the standard library seeds its hash maps from the system.
+/// A random number: the standard library seeds its hash maps from the system.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

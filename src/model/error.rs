@@ -1,55 +1,57 @@
-//! What can go wrong when a model is asked; each variant is a decision for the caller.
+//! Errors of a model request; each variant is a decision for the caller.
 
 use std::fmt;
 
-/// Why there is no answer. Texts are ready to be shown and never hold a key or a part of a request.
+/// Why there is no answer. The texts can be shown and never contain a key or a part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelError {
-    /// A variable is missing or wrong: nothing was sent. Names the variable and the remedy.
+    /// A variable is missing or wrong; nothing was sent. Names the variable and the remedy.
     Setting(String),
-    /// The service refuses us: key, credits, model, policy, or a request it cannot read. No other request will do better.
+    /// The service refuses: key, credits, model, policy, or a request that it cannot read. No other
+    /// request will succeed.
     Refused(String),
-    /// Even a harmless request is turned away before it reaches the service: a firewall or a proxy is in the way.
+    /// Even a harmless request is rejected before it reaches the service: a firewall or a proxy
+    /// blocks it.
     Blocked(String),
-    /// Nothing answers there.
+    /// Nothing answers at this address.
     Unreachable(String),
-    /// The request holds more than the model reads: ask about less.
+    /// The request is larger than the model's window: ask about less.
     TooLarge(String),
-    /// A firewall turned this text away: other texts may pass.
+    /// A firewall rejected this text; other texts may pass.
     Rejected(String),
-    /// This request has no usable answer, retries included; others may.
+    /// This request got no usable answer, even with retries; others may.
     Failed(String),
     /// The deadline has passed, or another request has ended the run.
     OutOfTime,
-    /// The budget of input tokens is used up: no new run is started.
+    /// The budget of input tokens is spent: no new run starts.
     BudgetSpent {
         /// Input tokens reported so far.
         spent: u64,
-        /// What was allowed.
+        /// The allowed number.
         budget: u64,
     },
-    /// Every batch of a run failed, so there is no ranking; the first reason.
+    /// Every batch of a run failed, so there is no ranking. Holds the first error.
     NothingScored {
         /// Batches that failed.
         batches: usize,
-        /// Why the first one did.
+        /// The error of the first one.
         reason: String,
     },
 }
 
-/// How far an error reaches.
+/// The scope of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorScope {
     /// The whole run ends.
     Run,
     /// This request alone; its files score zero and are reported.
     Request,
-    /// This request as it is; its halves may do better.
+    /// This request as it is; its halves may succeed.
     Size,
 }
 
 impl ModelError {
-    /// How far the error reaches.
+    /// The scope of the error.
     #[must_use]
     pub fn reach(&self) -> ErrorScope {
         match self {

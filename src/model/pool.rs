@@ -1,7 +1,8 @@
-//! Many jobs at once on scoped threads, where the end of one may bring others.
+//! Runs many jobs concurrently on scoped threads; the result of one may add others.
 //!
-//! In: jobs, how to prepare each, what to do with it. Out: every job was done once; results go to `done`, one at a time, in
-//! the order they arrive. Stopping is the work's own affair: work that returns at once drains the queue.
+//! In: jobs, how to prepare each, what to do with it. Out: every job has run once; results go to
+//! `done`, one at a time, in the order they arrive. The work itself decides when to stop: work that
+//! returns at once drains the queue.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,32 +10,32 @@ use std::thread::{Builder, Scope};
 
 use crate::threads;
 
-/// What the jobs are put through.
+/// The steps of a job.
 pub struct Steps<P, W, D> {
-    /// Work for the processor, in the order of the jobs. No more threads are at it than there are processors, so that the first
-    /// job is on its way while the next is prepared.
+    /// Work for the processor, in the order of the jobs. At most one thread per processor does it,
+    /// so that the first job is sent while the next is prepared.
     pub prepare: P,
-    /// Work that waits, on as many threads as there are.
+    /// Work that waits, on all threads.
     pub work: W,
-    /// Gets each job with its result and returns the jobs that follow.
+    /// Receives each job with its result and returns the jobs that follow from it.
     pub done: D,
 }
 
 struct Queue<J, D> {
     waiting: VecDeque<J>,
-    /// Threads that prepare, and how many may.
+    /// Threads that prepare, and their maximum.
     preparing: usize,
     processors: usize,
     /// Threads that prepare or work, and threads that wait for a job.
     running: usize,
     idle: usize,
-    /// Threads started, the caller's with them, and how many may be.
+    /// Threads started, including the caller's, and their maximum.
     threads: usize,
     most: usize,
     done: D,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Pool<J, P, W, D> {
     queue: Mutex<Queue<J, D>>,
     wakeup: Condvar,
@@ -42,8 +43,8 @@ struct Pool<J, P, W, D> {
     work: W,
 }
 
-/// Puts all jobs through the steps on up to `most` threads. The first is the caller's; each that takes a job starts
-/// another while there are jobs, so that few jobs make few threads.
+/// Runs all jobs through the steps on up to `most` threads. The first is the caller's. Each thread
+/// that takes a job starts another while there are jobs, so few jobs need few threads.
 pub fn run<J, T, R, P, W, D>(most: usize, jobs: Vec<J>, steps: Steps<P, W, D>)
 where
     J: Send,
@@ -69,7 +70,8 @@ where
     fn serve<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         while let Some((job, wants_thread)) = self.next() {
             if wants_thread {
-                // If the system has none to give, those that are there do all; it is not asked again.
+                // If the system cannot start a thread, the existing ones do all the work; it is not
+                // asked again.
                 let _ = Builder::new().spawn_scoped(scope, || self.serve(scope));
             }
             let prepared = (self.prepare)(&job);
@@ -86,8 +88,8 @@ where
         }
     }
 
-    /// Waits for a job and for a processor to prepare it on; says as well whether the next job wants another thread.
-    /// `None`: all are done.
+    /// Waits for a job and a processor to prepare it on, and tells whether the next job needs
+    /// another thread. `None`: all are done.
     fn next(&self) -> Option<(J, bool)> {
         let mut queue = self.lock();
         loop {
@@ -110,7 +112,7 @@ where
         }
     }
 
-    /// Wakes as many threads as there is something for: each that wakes for nothing costs a switch.
+    /// Wakes only as many threads as there is work for: a needless wake-up costs a context switch.
     fn wake(&self, queue: &Queue<J, D>) {
         if queue.running == 0 && queue.waiting.is_empty() {
             self.wakeup.notify_all();
@@ -171,7 +173,7 @@ mod tests {
     fn as_many_threads_work_at_once_as_there_are_jobs_for() {
         for (most, n_jobs, expected) in [(4, 16, 4), (48, 3, 3)] {
             let (working, all_there) = (Mutex::new(HashSet::new()), Condvar::new());
-            // Nobody ends before all are there.
+            // No job ends before all have started.
             let work = |_: &usize, ()| {
                 let mut ids = working.lock().unwrap();
                 ids.insert(std::thread::current().id());

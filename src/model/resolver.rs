@@ -1,7 +1,7 @@
-//! The address of a host, looked up once for the requests of a minute.
+//! Caches the address of a host for a minute.
 //!
-//! The library looks the host up for every request, kept connections included, and on a thread of its own when there is a
-//! timeout: fifty look-ups and threads for a pack that asks one host.
+//! The library resolves the host for every request, even on a kept connection, and with a timeout
+//! it does so on a new thread: fifty look-ups and threads for a pack that asks one host.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// How long an address is believed: the shortest time to live that is common among hosted services.
+/// How long an address is cached: the shortest time to live that is common among hosted services.
 const BELIEVED: Duration = Duration::from_secs(60);
 
-/// The library's resolver, with the newest answer kept.
+/// The library's resolver with its newest answer cached.
 #[derive(Debug, Default)]
 pub(super) struct CachingResolver {
     resolver: DefaultResolver,
@@ -29,7 +29,7 @@ struct Known {
 }
 
 impl Resolver for CachingResolver {
-    /// Requests that start together wait for one look-up, which takes no longer than the first of them may.
+    /// Requests that start together wait for one look-up, bounded by the timeout of the first.
     fn resolve(
         &self,
         uri: &Uri,

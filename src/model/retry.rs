@@ -1,15 +1,17 @@
-//! When a request is sent again: how often, after how long. Numbers in, durations out; no clock, no sleep.
+//! When a request is retried: how often and after how long. Numbers in, durations out; no clock, no
+//! sleep.
 
 use std::time::Duration;
 
-/// Retries of one request, as the seed (the vendor's own clients make two).
+/// Retries of one request, as in the reference implementation (the vendor's own clients make two).
 pub const RETRIES: u32 = 4;
-/// Retries after a time-out of thirty seconds: nobody waits for two and a half minutes.
+/// Retries after a timeout of thirty seconds: nobody waits for two and a half minutes.
 pub const TIMEOUT_RETRIES: u32 = 1;
-/// First wait; the vendor's clients, 0.6 and 0.7: 500 ms, doubled each time, at most 5 s, minus up to a quarter.
+/// First wait; the vendor's clients, 0.6 and 0.7: 500 ms, doubled each time, at most 5 s, minus up
+/// to a quarter.
 const FIRST_MS: u64 = 500;
 const LONGEST_MS: u64 = 5_000;
-/// A server that asks for more than this is not waited for. The vendor's JavaScript client: 60 s.
+/// Longest delay that a server can ask for. The vendor's JavaScript client: 60 s.
 pub const LONGEST_SERVER_DELAY: Duration = Duration::from_secs(60);
 
 /// The wait before retry number `retry` (from 1). `random` is any number.
@@ -20,8 +22,9 @@ pub fn backoff(retry: u32, random: u64) -> Duration {
     Duration::from_millis(whole - random % (whole / 4 + 1))
 }
 
-/// The delay a server named: `retry-after-ms` before `Retry-After` in seconds or as a date. `now` is in seconds since
-/// 1970. Negative and unreadable values count as not given.
+/// The delay that a server asked for: `retry-after-ms`, or else `Retry-After` in seconds or as a
+/// date. `now` is in seconds since
+/// 1970. Negative and unreadable values count as absent.
 #[must_use]
 pub fn server_delay(ms: Option<&str>, after: Option<&str>, now: u64) -> Option<Duration> {
     let number =
@@ -51,7 +54,8 @@ fn http_date(text: &str) -> Option<u64> {
     Some(days_since_1970(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 
-/// The day number of a date of the Gregorian calendar (Hinnant's `days_from_civil`, years from 1970 on).
+/// The day number of a date of the Gregorian calendar (Hinnant's `days_from_civil`, years from 1970
+/// on).
 fn days_since_1970(year: u64, month: u64, day: u64) -> u64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

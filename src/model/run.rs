@@ -1,16 +1,17 @@
-//! What the requests of one run share: the deadline, the places in flight, pauses, the end, and the tally.
+//! What the requests of one run share: the deadline, permits, pauses, cancellation, statistics.
 //!
-//! A request takes a place with [`Run::enter`] and gives it back when its [`Permit`] is dropped. A server that resets
-//! connections, or lets time run out, gets half as many at a time from then on; one that names a delay gets silence for that long.
+//! A request takes a place with [`Run::enter`] and gives it back when its [`Permit`] is dropped. A
+//! server that resets connections or times out gets half as many concurrent requests from then on;
+//! one that asks for a delay gets no requests for that long.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a waiting request looks whether it is still wanted.
+/// How often a waiting request checks whether it is still wanted.
 const FLAG_PERIOD: Duration = Duration::from_millis(50);
 
-/// When an answer is due, if ever; at once as soon as nobody waits for it any more.
+/// When an answer is due, if ever; immediately once nobody waits for it any longer.
 #[derive(Debug, Clone, Default)]
 pub struct Deadline {
     at: Option<Instant>,
@@ -21,19 +22,19 @@ impl Deadline {
     /// No deadline.
     pub const NEVER: Deadline = Deadline { at: None, is_cancelled: None };
 
-    /// At that moment.
+    /// At this instant.
     #[must_use]
     pub fn at(moment: Instant) -> Deadline {
         Deadline { at: Some(moment), is_cancelled: None }
     }
 
-    /// Also when the flag is set. What is in flight then still ends; nothing more is sent.
+    /// Also when the flag is set. Requests in flight still finish; nothing more is sent.
     #[must_use]
     pub fn or_when(self, is_cancelled: Arc<AtomicBool>) -> Deadline {
         Deadline { is_cancelled: Some(is_cancelled), ..self }
     }
 
-    /// What is left; zero when it has passed, `None` when there is no deadline.
+    /// The time left; zero if it has passed, `None` without a deadline.
     #[must_use]
     pub fn left(&self) -> Option<Duration> {
         if self.is_cancelled.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
@@ -54,9 +55,9 @@ pub struct Run {
     deadline: Deadline,
     places: Mutex<Places>,
     wakeup: Condvar,
-    /// Whether any request of this run was answered.
+    /// Whether any request of this run got an answer.
     answered: AtomicBool,
-    /// Whether a harmless request was turned away as well, once that was asked.
+    /// Whether a harmless request was rejected as well, once that was tested.
     blocked: OnceLock<bool>,
     calls: AtomicU64,
     failed_calls: AtomicU64,
@@ -72,21 +73,21 @@ struct Places {
     stopped: bool,
 }
 
-/// A place in flight; given back when dropped.
+/// Permission for one request in flight; returned when dropped.
 pub(crate) struct Permit<'a> {
     run: &'a Run,
-    /// When it was taken.
+    /// When it was acquired.
     pub(crate) since: Instant,
 }
 
-/// What the requests of a run came to.
+/// Statistics of a run's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunStats {
     /// Requests sent, retries included.
     pub calls: u64,
-    /// Those that brought no answer.
+    /// Requests without an answer.
     pub failed_calls: u64,
-    /// Input tokens as reported by the service; `None` when an answer came without.
+    /// Input tokens reported by the service; `None` if an answer came without them.
     pub input_tokens: Option<u64>,
 }
 
@@ -116,7 +117,7 @@ impl Run {
         &self.deadline
     }
 
-    /// What was sent and reported so far.
+    /// Statistics so far.
     #[must_use]
     pub fn tally(&self) -> RunStats {
         let known = !self.usage_missing.load(Ordering::Relaxed);
@@ -127,18 +128,18 @@ impl Run {
         }
     }
 
-    /// Ends the run: nothing more is sent, nobody sleeps on.
+    /// Ends the run: nothing more is sent, and sleepers wake up.
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.wakeup.notify_all();
     }
 
-    /// Whether nothing more is sent.
+    /// Whether the run has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.deadline.has_passed() || self.lock().stopped
     }
 
-    /// Waits for a place. `None`: the deadline has passed or the run has ended.
+    /// Waits for a permit. `None`: the deadline has passed or the run has ended.
     pub(crate) fn enter(&self) -> Option<Permit<'_>> {
         let mut places = self.lock();
         loop {
@@ -159,7 +160,7 @@ impl Run {
         }
     }
 
-    /// Sleeps; false when the run ended or its deadline passed before.
+    /// Sleeps. Returns false if the run ended or its deadline passed first.
     pub(crate) fn sleep(&self, duration: Duration) -> bool {
         let end = Instant::now() + duration;
         let mut places = self.lock();
@@ -173,14 +174,14 @@ impl Run {
         false
     }
 
-    /// Nobody sends anything for that long: the server asked for it.
+    /// Stops all sending for this long, because the server asked for it.
     pub(crate) fn pause_for(&self, duration: Duration) {
         let until = Instant::now() + duration;
         let mut places = self.lock();
         places.silent_until = places.silent_until.max(Some(until));
     }
 
-    /// Half as many requests at a time, once for all that were in flight together.
+    /// Halves the number of concurrent requests, once for all that were in flight together.
     pub(crate) fn halve_concurrency(&self, since: Instant) {
         let mut places = self.lock();
         if places.halved_at.is_none_or(|at| since > at) {
@@ -205,7 +206,7 @@ impl Run {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// Asks once per run whether everything is turned away; others wait for the finding.
+    /// Tests once per run whether everything is rejected; other requests wait for the result.
     pub(crate) fn is_blocked(&self, probe: impl FnOnce() -> bool) -> bool {
         !self.has_answered() && *self.blocked.get_or_init(probe)
     }
@@ -223,7 +224,7 @@ impl Run {
         let look = self.deadline.is_cancelled.as_ref().map(|_| FLAG_PERIOD);
         let most = [most, self.deadline.left(), look].into_iter().flatten().min();
         match most {
-            // The deadline counts as passed only at zero: never wait for nothing.
+            // The deadline counts as passed only at zero, so never wait for a zero duration.
             Some(most) => {
                 let most = most.max(Duration::from_millis(1));
                 self.wakeup.wait_timeout(places, most).unwrap_or_else(PoisonError::into_inner).0

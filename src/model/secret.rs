@@ -2,24 +2,24 @@
 
 use std::fmt;
 
-/// A key. Goes into a request header and nowhere else.
+/// A key. It goes into a request header and nowhere else.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a key; surrounding space is dropped, and a blank one is no key.
+    /// Wraps a key without surrounding spaces; a blank one is no key.
     #[must_use]
     pub fn new(key: &str) -> Option<Secret> {
         let key = key.trim();
         (!key.is_empty()).then(|| Secret(key.to_owned()))
     }
 
-    /// The value of the header that carries it.
+    /// The value of the header that sends it.
     pub(super) fn bearer(&self) -> String {
         format!("Bearer {}", self.0)
     }
 
-    /// The text without the key, should a server have echoed it.
+    /// The text without the key, in case a server echoed it.
     #[must_use]
     pub fn hide_in(&self, text: &str) -> String {
         text.replace(&self.0, crate::core::text::redact::MARK)

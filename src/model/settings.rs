@@ -1,22 +1,25 @@
-//! Who is asked, with which key, how much at a time: environment in, [`Settings`] out. Opens nothing.
+//! Which model is asked, with which key and how many requests at a time: environment in,
+//! [`Settings`] out. Opens no connection.
 
 use super::error::ModelError;
 use super::secret::Secret;
 use crate::config::{Environment, Number};
 
-/// The vendor's API root and the model its clients ask for by default.
+/// The vendor's API root and its clients' default model.
 const DIRECT_ROOT: &str = "https://api.typesafe.ai";
 const DIRECT_MODEL: &str = "jev-latest";
 /// Vercel's AI gateway and the model's name there.
 const GATEWAY_ROOT: &str = "https://ai-gateway.vercel.sh";
 const GATEWAY_MODEL: &str = "typesafe-ai/jev";
-/// The local model's server and checkpoint, as the seed.
+/// The local model's server and checkpoint, as in the reference implementation.
 const LAYA_URL: &str = "http://127.0.0.1:8770/api/predict";
 const LAYA_MODEL: &str = "english";
-/// Seconds for one exchange: hosted as the seed, local because a pass on a CPU takes long.
+/// Seconds for one exchange: hosted as in the reference implementation; local longer, because
+/// inference on a CPU is slow.
 const HOSTED_SECONDS: u64 = 30;
 const LAYA_SECONDS: u64 = 90;
-/// Requests at a time: the seed's; the gateway's free tier answers 30 % under more, Laya has one lock for all.
+/// Concurrent requests, as in the reference implementation: with more, the gateway's free tier
+/// answers only 30 %, and Laya has a single lock.
 const DIRECT_IN_FLIGHT: usize = 48;
 const GATEWAY_IN_FLIGHT: usize = 2;
 /// Dollars per million input tokens, the vendor's price page of autumn 2026; output is free.
@@ -33,7 +36,7 @@ const COMPARE_TOP: Number =
     Number { variable: "CONTEXT_PACKER_COMPARE_TOP", option: None, default: 1, min: 0, max: 1 };
 const ROLES: Number =
     Number { variable: "CONTEXT_PACKER_ROLES", option: None, default: 1, min: 0, max: 1 };
-/// How many files, best by keywords first, get a sketch; the default is all of any project.
+/// How many files get a sketch, best by keywords first; by default all files of any project.
 const SKETCH_FILES: Number = Number {
     variable: "CONTEXT_PACKER_SKETCH_FILES",
     option: None,
@@ -44,63 +47,64 @@ const SKETCH_FILES: Number = Number {
 const IN_FLIGHT: Number =
     Number { variable: "CONTEXT_PACKER_IN_FLIGHT", option: None, default: 48, min: 1, max: 48 };
 
-/// How a request looks on the wire.
+/// The wire format of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// `POST …/v1/systemone`: the vendor, the gateway's compatible route, local servers; also Laya's `/api/predict`.
+    /// `POST …/v1/systemone`: the vendor, the gateway's compatible route, local servers; also
+    /// Laya's `/api/predict`.
     SystemOne,
     /// The gateway's own evaluation route.
     GatewayEvaluation,
 }
 
-/// Where requests go.
+/// The endpoint of requests.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// The full URL: https, or http on this machine.
     pub url: String,
-    /// The variable that sets it, for error messages.
+    /// The variable that it comes from, for error messages.
     pub url_variable: &'static str,
-    /// Whether it is on this machine: no TLS, no proxy.
+    /// Whether it is on this machine: then neither TLS nor a proxy is used.
     pub is_local: bool,
     /// Encoded as a bearer token; none for local servers without one.
     pub key: Option<Secret>,
     /// The variable that the key came from, for error messages.
     pub key_variable: &'static str,
-    /// How a request looks.
+    /// The wire format.
     pub route: Route,
-    /// The model asked for; the one that answered may be named more precisely.
+    /// The requested model; an answer may name it more precisely.
     pub model: String,
-    /// Requests at a time.
+    /// Concurrent requests.
     pub in_flight: usize,
-    /// Longest exchange, in seconds.
+    /// Timeout of an exchange, in seconds.
     pub timeout_seconds: u64,
 }
 
-/// How the network is reached.
+/// Certificates and proxy.
 #[derive(Clone, Default)]
 pub struct Network {
-    /// A PEM file whose certificates take the place of the built-in roots.
+    /// A PEM file whose certificates replace the built-in roots.
     pub ca_file: Option<String>,
     /// Variable and URL of a proxy. May hold a password: never printed.
     pub proxy: Option<(&'static str, String)>,
-    /// Hosts that are reached without it.
+    /// Hosts that bypass it.
     pub no_proxy: Option<String>,
 }
 
-/// Everything a run of the model needs to know.
+/// All settings of a run.
 #[derive(Clone)]
 pub struct Settings {
-    /// Where requests go.
+    /// The endpoint of requests.
     pub endpoint: Endpoint,
-    /// How the network is reached.
+    /// Certificates and proxy.
     pub network: Network,
-    /// Input tokens after which no new run is started.
+    /// Input tokens after which no new run starts.
     pub token_budget: u64,
-    /// How much is asked.
+    /// How much is sent.
     pub depth: Depth,
 }
 
-/// How much is asked about a project.
+/// How much of a project is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
     /// Whether the best are compared with each other.
@@ -134,10 +138,11 @@ fn size(value: u64) -> usize {
 }
 
 impl Settings {
-    /// The hosted model: direct or through the gateway, or any server of the same kind by its base URL.
+    /// The hosted model: directly, through the gateway, or any compatible server by its base URL.
     ///
     /// # Errors
-    /// No key, a URL that is not allowed, a value out of range; the message names the variable and the remedy.
+    /// No key, a URL that is not allowed, a value out of range; the message names the variable and
+    /// the remedy.
     pub fn jev(environment: Environment<'_>) -> Result<Settings, ModelError> {
         let endpoint = match environment("JEV_BACKEND").as_deref().map(str::trim) {
             None | Some("auto" | "") => automatic(environment)?,
@@ -155,7 +160,7 @@ impl Settings {
     /// The model on this machine.
     ///
     /// # Errors
-    /// A URL that is not plain http on this machine, a model id that is none.
+    /// A URL that is not plain http on this machine, an invalid model id.
     pub fn laya(environment: Environment<'_>) -> Result<Settings, ModelError> {
         let url = set(environment, "CONTEXT_PACKER_LAYA_URL").unwrap_or_else(|| LAYA_URL.into());
         let authority = url.strip_prefix("http://").map(|rest| rest.split('/').next());
@@ -218,7 +223,7 @@ fn automatic(environment: Environment<'_>) -> Result<Endpoint, ModelError> {
     ))
 }
 
-/// The plugin's option comes before the environment variable, as with every setting.
+/// The plugin's option takes precedence over the environment variable, as with every setting.
 fn typesafe_key(environment: Environment<'_>) -> Option<String> {
     set(environment, "CLAUDE_PLUGIN_OPTION_API_KEY")
         .or_else(|| set(environment, "TYPESAFE_API_KEY"))
@@ -280,7 +285,7 @@ fn header_safe(variable: &'static str) -> impl Fn(Secret) -> Result<Secret, Mode
     }
 }
 
-/// The vendor's variable is a root; its users also write the whole path, or end in `/v1`.
+/// The vendor's variable is a root; users also write the whole path, or a root that ends in `/v1`.
 fn system_one(root: &str) -> String {
     if root.ends_with("/systemone") {
         root.to_owned()
@@ -291,9 +296,10 @@ fn system_one(root: &str) -> String {
     }
 }
 
-/// The URL without trailing slashes, and whether it is on this machine. Plain http is for this machine only.
+/// The URL without trailing slashes, and whether it is on this machine. Plain http is only allowed
+/// on this machine.
 fn checked_url(variable: &str, url: &str) -> Result<(String, bool), ModelError> {
-    // A URL may hold a password: messages name the variable alone.
+    // A URL may contain a password, so messages name only the variable.
     let wrong = |why: &str| Err(ModelError::Setting(format!("{variable} {why}")));
     let Some((scheme, rest)) = url.split_once("://") else {
         return wrong("must start with https:// (or http:// on this machine)");

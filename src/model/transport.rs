@@ -1,7 +1,8 @@
-//! One POST: bytes out, status, a few headers and bytes back. The only file that knows the HTTP library.
+//! Sends one POST: bytes out; status, a few headers and bytes back. The only file that knows the
+//! HTTP library.
 //!
-//! No redirect is followed, so that a key goes to the host it was meant for and to no other; the timeout covers the
-//! whole exchange with its body; a response is read up to [`RESPONSE_BYTES`].
+//! Redirects are not followed, so a key reaches no other host. The timeout covers the whole
+//! exchange including the body. A response is read up to [`RESPONSE_BYTES`].
 
 use std::time::Duration;
 
@@ -14,10 +15,11 @@ use super::resolver::CachingResolver;
 use super::secret::Secret;
 use super::settings::{Endpoint, Network, Route};
 
-/// Longest response read: answers about 60 files take 5 kB, and nothing the service sends takes megabytes.
+/// Longest response that is read: answers about 60 files take 5 kB, and the service never sends
+/// megabytes.
 pub const RESPONSE_BYTES: u64 = 4 * 1024 * 1024;
-/// Of each connection and direction: a third of a request of sketches. The library's 128 kB, times 48 connections times
-/// two, would all be cleared before anything is sent.
+/// Buffer of each connection and direction: a third of a request of sketches. The library's 128 kB,
+/// times 48 connections times two, would all be zeroed before anything is sent.
 const BUFFER_BYTES: usize = 32 * 1024;
 /// Encoded with every request: the vendor's firewall turns away clients without one.
 const USER_AGENT: &str = concat!("context-packer/", env!("CARGO_PKG_VERSION"));
@@ -28,7 +30,7 @@ const GATEWAY_HEADERS: &[(&str, &str)] = &[
     ("ai-evaluation-model-specification-version", "4"),
 ];
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Response {
     /// HTTP status.
@@ -37,33 +39,34 @@ pub struct Response {
     pub retry_after_ms: Option<String>,
     /// `retry-after`.
     pub retry_after: Option<String>,
-    /// What the service or its firewall calls this exchange, for a report to them.
+    /// The request id of the service or its firewall, for a report to them.
     pub request_id: Option<String>,
-    /// The body, whatever its content type says.
+    /// The body, whatever its content type is.
     pub body: Vec<u8>,
 }
 
-/// Why nothing came back.
+/// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransportError {
-    /// Not in time.
+    /// The timeout passed.
     TimedOut,
-    /// Nobody listens there.
+    /// The connection was refused.
     Refused(String),
-    /// The connection was reset or cut: fewer at a time may do better.
+    /// The connection was reset or cut; fewer at a time may succeed.
     Cut(String),
-    /// Any other trouble on the way, name resolution included.
+    /// Any other network error, including name resolution.
     Network(String),
-    /// TransportError that a second try meets again: certificates, an answer that is no HTTP or too long.
+    /// TransportError that a second try meets again: certificates, an answer that is no HTTP or too
+    /// long.
     Permanent(String),
 }
 
-/// The seam between the client and the network.
+/// The interface between the client and the network, replaced in tests.
 pub trait Transport: Send + Sync {
     /// Sends one request body; `retry` is 0 for the first try.
     ///
     /// # Errors
-    /// No response in time, or none that can be read.
+    /// No response in time, or an unreadable one.
     fn post(&self, body: &[u8], retry: u32, timeout: Duration) -> Result<Response, TransportError>;
 }
 
@@ -74,10 +77,11 @@ pub struct Http {
 }
 
 impl Http {
-    /// Opens no connection yet. One agent serves all threads; it keeps as many connections as there are places.
+    /// Does not open a connection yet. One agent serves all threads; it keeps one connection per
+    /// permit.
     ///
     /// # Errors
-    /// A certificate file that cannot be read, a proxy that is no URL.
+    /// A certificate file that cannot be read, a proxy that is not a URL.
     pub fn new(endpoint: Endpoint, network: &Network) -> Result<Http, ModelError> {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
@@ -168,12 +172,12 @@ fn trouble(error: &ureq::Error) -> TransportError {
     }
 }
 
-/// The proxy of the environment; never for a server on this machine.
+/// The proxy from the environment; never used for a server on this machine.
 fn proxy(endpoint: &Endpoint, network: &Network) -> Result<Option<Proxy>, ModelError> {
     let Some((variable, url)) = network.proxy.as_ref().filter(|_| !endpoint.is_local) else {
         return Ok(None);
     };
-    // The URL may hold a password: it is not repeated.
+    // The URL may contain a password, so it is not shown.
     let wrong = |_| ModelError::Setting(format!("{variable} is not the URL of a proxy"));
     let proxy = Proxy::new(url).map_err(wrong)?;
     let Some(exceptions) = &network.no_proxy else { return Ok(Some(proxy)) };

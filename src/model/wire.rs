@@ -1,7 +1,8 @@
-//! The System One wire format: [`ModelRequest`] → JSON, JSON → [`Answer`] or the message of an error.
+//! The System One wire format: [`ModelRequest`] → JSON, JSON → [`Answer`] or the message of an
+//! error.
 //!
-//! In the vendor's spelling, the gateway's, and Laya's. Answers are checked per asked key; what was not asked is
-//! ignored, what is missing or out of range is an error, never a default.
+//! Supports the vendor's, the gateway's and Laya's spelling. Answers are checked per key: extra
+//! keys are ignored; a missing or out-of-range answer is an error, never a default.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +22,13 @@ const MESSAGE_CHARS: usize = 200;
 /// The answers to one request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
-    /// Probability of "true" by key, for every yes/no question asked.
+    /// Probability of "true" by key, for every yes/no question.
     pub yes: Probabilities,
-    /// Probability by label, for every choice asked.
+    /// Probability by label, for every choice.
     pub choices: BTreeMap<String, Probabilities>,
-    /// The model that answered, as it names itself.
+    /// The name that the model gives itself.
     pub model: Option<String>,
-    /// Input tokens as reported.
+    /// Reported input tokens.
     pub input_tokens: Option<u64>,
 }
 
@@ -102,7 +103,7 @@ pub fn request_body(ask: &ModelRequest, route: Route, model: &str) -> Result<Vec
     Ok(body)
 }
 
-/// Bytes that a request takes, mostly: a body that grows is copied again and again.
+/// Initial size of a request's buffer: a body that outgrows it is copied again and again.
 fn room(ask: &ModelRequest) -> usize {
     let state = match &ask.state {
         RequestState::Fields(fields) => {
@@ -145,19 +146,19 @@ struct AnswerBody {
     model: Value,
 }
 
-/// Why a 200 holds no answer.
+/// Why a 200 contains no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable {
-    /// The body ends in the middle: it was cut on the way.
+    /// The body ends early: it was cut on the way.
     Cut,
-    /// It does not say what was asked for.
+    /// It does not answer the question.
     Wrong(String),
 }
 
 /// Reads the body of a 200.
 ///
 /// # Errors
-/// No JSON, a missing answer, a probability that is missing, no number or outside of 0 to 1.
+/// Not JSON, a missing answer, or a probability that is missing, not a number or outside 0 to 1.
 pub fn answer(body: &[u8], questions: &Questions) -> Result<Answer, Unusable> {
     let wrong = Unusable::Wrong;
     if body.is_empty() {
@@ -204,7 +205,7 @@ fn choice(value: &Value, options: &[(String, String)]) -> Result<Probabilities, 
     options.iter().map(|(label, _)| Ok((label.clone(), probability(given.get(label))?))).collect()
 }
 
-/// The type may be left out, but not be another one.
+/// The type may be absent, but not differ.
 fn kind(value: &Value, allowed: &[&str]) -> Result<(), &'static str> {
     match value.get("type") {
         None => Ok(()),
@@ -222,10 +223,11 @@ fn probability(value: Option<&Value>) -> Result<f64, &'static str> {
     }
 }
 
-/// What the body of an error says.
+/// The body of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ErrorBody {
-    /// Whether it is a JSON object: the service itself speaks, and not a firewall before it.
+    /// Whether it is a JSON object, so it comes from the service itself and not from a firewall
+    /// before it.
     pub is_json: bool,
     /// `error_type` or `type`, if given.
     pub kind: Option<String>,
@@ -233,7 +235,8 @@ pub struct ErrorBody {
     pub message: String,
 }
 
-/// Reads the body of an error, in all the shapes the services use. Never fails: what is unreadable is shown as it is.
+/// Reads the body of an error in any of the services' shapes. Never fails: an unreadable body is
+/// shown as it is.
 #[must_use]
 pub fn complaint(body: &[u8]) -> ErrorBody {
     let text = String::from_utf8_lossy(body);

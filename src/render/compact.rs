@@ -1,4 +1,5 @@
-//! A compaction in words: the table of a dry run, the line of decisions for a log, the last line for the person.
+//! A compaction in words: the table of a dry run, the decisions for a log, the summary line for the
+//! user.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::core::compact::transcript::char_count;
 /// Longest tool name in a table, in characters.
 const TOOL_WIDTH: usize = 18;
 
-/// The word for what becomes of a pair, as in the seed's log.
+/// The word for the outcome of a pair, as in the reference implementation's log.
 pub(super) fn outcome(decision: &Decision) -> &'static str {
     match (&decision.outcome, decision.scores) {
         (Outcome::Keep, _) => "keep",
@@ -32,7 +33,8 @@ pub(super) fn by_call<'p, 't, 'a>(
     rows
 }
 
-/// `decisions: t3:Read:excerpt/selected t4:Bash:drop_call/call=0.31/result=0.12 …`; what is kept whole is left out.
+/// `decisions: t3:Read:excerpt/selected t4:Bash:drop_call/call=0.31/result=0.12 …`; pairs that are
+/// kept whole are left out.
 #[must_use]
 pub fn decisions(pairing: &Pairing<'_, '_>, plan: &Plan) -> String {
     let mut line = String::from("decisions:");
@@ -102,7 +104,7 @@ pub fn summary(stats: &Stats) -> String {
     )
 }
 
-/// What the ruler counts, in per cent; `Score::shares` says what each is.
+/// The measured shares in per cent; see `Score::shares`.
 const RULER_HEAD: &str = "    red%  ident% all-id% editln% quote8% noloss%";
 
 fn shares(shares: [f64; 6]) -> String {
@@ -122,7 +124,8 @@ pub fn equal_reduction_table<'r>(
     text
 }
 
-/// The ruler's table: a line for each policy with its scores and the time it took for all cuts.
+/// The table of retention: a line for each policy with its scores and the time it took for all
+/// cuts.
 #[must_use]
 pub fn ruler_table<'r>(rows: impl Iterator<Item = (&'r str, &'r Score, Duration)>) -> String {
     let mut text = format!("{:<18}{RULER_HEAD}{:>8}\n", "policy", "ms");

@@ -29,7 +29,7 @@ struct CallReport<'r> {
     chars: usize,
     outcome: &'static str,
     reason: &'static str,
-    /// Lines that stay, as [first, after the last); absent when all stay.
+    /// Lines that stay, as [first, after the last); absent if all stay.
     #[serde(skip_serializing_if = "Option::is_none")]
     keep: Option<Vec<[usize; 2]>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ struct CallReport<'r> {
     result: Option<f64>,
 }
 
-/// One object: sizes, then a row for each call.
+/// One object: sizes, then a row per call.
 ///
 /// # Errors
 /// None in practice: strings and finite numbers always have a JSON form.

@@ -6,11 +6,12 @@ use super::text;
 use crate::pack::Pack;
 use crate::project::counted;
 
-/// Longest context, in UTF-16 units. Claude Code replaces more than 10,000 by a file path and a preview
-/// (2.1.332, tried); 200 are kept back.
+/// Longest context, in UTF-16 units. Claude Code replaces more than 10,000 by a file path and a
+/// preview (2.1.332, tried); 200 are kept back.
 pub const MAX_CONTEXT_UNITS: usize = 9_800;
 
-/// The context: one sentence that says what it is, the list, and the most relevant lines if they were asked for.
+/// The context: one sentence that says what it is, the list, and, if requested, the most relevant
+/// lines.
 #[must_use]
 pub fn context(pack: &Pack, root: &Path) -> String {
     let mut context = format!(
@@ -29,14 +30,14 @@ pub fn context(pack: &Pack, root: &Path) -> String {
     context
 }
 
-/// Who else ranked, and whether it could finish.
+/// The model that also ranked, and whether it finished.
 fn by_model(pack: &Pack) -> String {
     let Some(decided) = &pack.decided else { return String::new() };
     let verdicts = if decided.reranked.partial { ", its verdicts so far" } else { "" };
     format!(", and by the decision model {}{verdicts}", text::visible(&decided.reranked.model))
 }
 
-/// What the person is told.
+/// The line for the user.
 #[must_use]
 pub fn notice(pack: &Pack) -> String {
     let by = match &pack.decided {
@@ -54,7 +55,7 @@ fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// Drops lines from the end until the text fits; paths can be long.
+/// Drops lines from the end until the text fits, because paths can be long.
 fn fit(text: &mut String) {
     while units(text) > MAX_CONTEXT_UNITS {
         let end = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);

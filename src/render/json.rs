@@ -1,4 +1,5 @@
-//! A [`Pack`] as JSON: the seed's shape and our extra fields. The names here are a public format.
+//! A [`Pack`] as JSON: the shape of the reference implementation plus our own fields. The names are
+//! a public format.
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,10 +27,10 @@ struct PackJson<'a> {
     failed_calls: u64,
     input_tokens: Option<u64>,
     cost_usd: Option<f64>,
-    /// Credentials that were hidden before anything was sent; left out without a model.
+    /// Number of credentials redacted before sending; absent without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     redacted: Option<usize>,
-    /// Whether a deadline left verdicts out; left out without a model.
+    /// Whether a deadline cut verdicts short; absent without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<bool>,
     warnings: Vec<String>,
@@ -57,10 +58,10 @@ struct FileJson<'a> {
     /// Probability by a decision model; null without one.
     relevance: Option<f64>,
     score: f64,
-    /// Place by the local ranking, from 1; null without any evidence there.
+    /// Rank in the local ranking, from 1; null without any evidence there.
     bm25_rank: Option<usize>,
     is_test: bool,
-    /// Share in the comparison of the best.
+    /// Share in the comparison of the best files.
     #[serde(skip_serializing_if = "Option::is_none")]
     choice: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,7 +112,7 @@ pub fn pack(pack: &Pack, task: &str, root: &Path) -> serde_json::Result<String> 
     Ok(serde_json::to_string_pretty(&json(pack, task, root))? + "\n")
 }
 
-/// The same on one line, to stand inside another document.
+/// The same on one line, for use inside another document.
 ///
 /// # Errors
 /// As for [`pack()`].
@@ -220,7 +221,7 @@ fn snippets(pack: &Pack) -> Vec<SnippetJson<'_>> {
         .collect()
 }
 
-/// Milliseconds to a hundredth.
+/// Milliseconds, rounded to a hundredth.
 fn ms(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e5).round() / 100.0
 }

@@ -1,4 +1,4 @@
-//! Results into bytes: text, JSON, hook output. No decisions, no I/O.
+//! Results → text, JSON, hook output. No decisions, no I/O.
 
 pub mod compact;
 pub mod compact_wire;

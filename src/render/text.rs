@@ -1,4 +1,4 @@
-//! A [`Pack`] as text for people and agents.
+//! A [`Pack`] as text for users and agents.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,10 +11,11 @@ use crate::pack::{Pack, Pick, Snippet};
 use crate::project::counted;
 use crate::rerank::ModelRanking;
 
-/// Characters of code shown in all, as in the seed: the rest of an answer has to fit the host's 10,000.
+/// Total characters of code shown, as in the reference implementation: the whole answer must fit
+/// the host's 10,000.
 pub const MAX_CODE_CHARS: usize = 8_000;
 
-/// Words shown of why a file was picked.
+/// Words shown to explain why a file was picked.
 const MAX_WORDS: usize = 6;
 
 /// What `pack` prints.
@@ -87,7 +88,7 @@ pub fn seconds(duration: std::time::Duration) -> String {
     }
 }
 
-/// One line a file, best first, and one more that says why.
+/// One line per file, best first, and optionally one that says why.
 pub fn list(text: &mut String, files: &[Pick], explain: bool) {
     for (place, file) in (1..).zip(files) {
         let (head, indent) = match file.judged {
@@ -102,7 +103,7 @@ pub fn list(text: &mut String, files: &[Pick], explain: bool) {
     }
 }
 
-/// The part a file plays, by the model or by its name.
+/// The role of a file, by the model or by its name.
 fn mark(file: &Pick) -> String {
     match file.judged.as_ref().and_then(|judged| judged.role) {
         Some((role, _)) => format!("  ({})", role.name()),
@@ -111,7 +112,7 @@ fn mark(file: &Pick) -> String {
     }
 }
 
-/// What a decision model said about a file, before why the local ranking had it.
+/// A decision model's verdict on a file, shown before the local reasons.
 fn verdict(by: Provider, judged: &ScoredFile) -> String {
     let mut text = format!("{} {:.2} · ", by.name(), judged.relevance);
     match judged.keyword_rank {
@@ -127,7 +128,7 @@ fn verdict(by: Provider, judged: &ScoredFile) -> String {
     text
 }
 
-/// Why a file was picked: its place by each kind of evidence, words with counts, and what git says.
+/// Why a file was picked: its rank by each signal, words with counts, and what git says.
 #[must_use]
 pub fn why(file: &Pick) -> String {
     let reasons = &file.reasons;
@@ -162,7 +163,7 @@ pub fn why(file: &Pick) -> String {
     parts.join(" · ")
 }
 
-/// The most relevant lines of files under one cap, whole lines only; empty without any.
+/// The most relevant lines of files under one limit, whole lines only; empty without any.
 #[must_use]
 pub fn code(snippets: &[Snippet], max_chars: usize) -> String {
     let mut text = String::new();
@@ -191,7 +192,7 @@ fn titled(code: &str) -> String {
     }
 }
 
-/// Appends lines while they fit; says whether all did.
+/// Appends lines while they fit, and returns whether all did.
 fn push_whole_lines(
     text: &mut String,
     lines: impl Iterator<Item = String>,

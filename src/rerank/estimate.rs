@@ -1,4 +1,4 @@
-//! What a run would send and cost, before anything is sent. Reads files, opens no connection.
+//! Estimates what a run would send and cost. Reads files, opens no connection.
 
 use super::jev::{Project, dollars};
 use super::laya;
@@ -8,8 +8,8 @@ use crate::core::rerank::request::{
 };
 use crate::model::settings::Depth;
 
-/// For the hosted model. The files that the sketches will bring up are not known: they count as the first stage's
-/// best do, and as if none were among those.
+/// For the hosted model. Which files the sketches will promote is unknown: they are estimated like
+/// the first stage's best, and as if none of those were among them.
 #[must_use]
 pub fn jev(depth: &Depth, task: &str, project: &Project<'_>) -> Estimate {
     let task = cut(task.trim(), TASK_CHARS);
@@ -18,7 +18,7 @@ pub fn jev(depth: &Depth, task: &str, project: &Project<'_>) -> Estimate {
     let early: Vec<usize> = project.first_stage.iter().copied().take(POOL).collect();
     let (_, early_tokens) = requests(task, project, Pass::Source, &early);
     let per_file = early_tokens.div_ceil(early.len().max(1) as u64);
-    // Not more than POOL of the sketched files can follow, and none that started early.
+    // At most POOL of the sketched files can follow, and none whose source was sent early.
     let late = sketched.len().saturating_sub(early.len()).min(POOL);
     let source_requests =
         early.len().div_ceil(SOURCES_PER_REQUEST) + late.div_ceil(SOURCES_PER_REQUEST);

@@ -1,7 +1,7 @@
 //! Ranks a project's files with the hosted model: sketches, sources, fusion, comparison, roles.
 //!
-//! In: the task, the paths, a way to read a file, and the first stage's order. Out: [`Reranked`], or an error: never a
-//! keyword order that is called the model's.
+//! In: the task, the paths, a way to read a file, and the first stage's order. Out: [`Reranked`],
+//! or an error, never the keyword order under the model's name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -21,19 +21,19 @@ use crate::model::run::{Deadline, Run, RunStats};
 use crate::model::settings::{DOLLARS_PER_MILLION, Settings};
 use crate::model::wire::Answer;
 
-/// The files of a project as the first stage knows them.
+/// The files of a project as the first stage ranked them.
 pub struct Project<'a> {
     /// Path of each document, relative to the root, with `/`.
     pub paths: &'a [&'a str],
-    /// Documents from best to worst; those without any evidence may be left out.
+    /// Documents from best to worst; those without any evidence may be missing.
     pub first_stage: &'a [usize],
-    /// Puts the bytes of a document into the buffer in place of what it holds; none when it cannot be read any more.
-    /// Called from many threads, up to three times a document.
+    /// Replaces the buffer's content by the bytes of a document; empty if it cannot be read any
+    /// longer. Called from many threads, up to three times per document.
     pub read: &'a (dyn Fn(usize, &mut Vec<u8>) + Sync),
 }
 
 impl Project<'_> {
-    /// All documents: those of the first stage in its order, then the rest in theirs.
+    /// All documents: those of the first stage in its order, then the rest in index order.
     pub(super) fn by_rank(&self) -> impl Iterator<Item = usize> + '_ {
         let mut is_ranked = vec![false; self.paths.len()];
         for &document in self.first_stage {
@@ -44,41 +44,41 @@ impl Project<'_> {
     }
 }
 
-/// Told how many requests are done, and how many there are so far.
+/// Receives the number of requests done and of all requests so far.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// A ranking by the model and the first stage together.
+/// The combined ranking of the model and the first stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reranked {
-    /// The judged files, best first. Files outside of the pool are not in it.
+    /// The scored files of the pool, best first.
     pub files: Vec<ScoredFile>,
-    /// The model as it names itself, or as it was asked for.
+    /// The name that the model gives itself, or the requested one.
     pub model: String,
-    /// Files of which at least a sketch was judged.
+    /// Files of which at least a sketch was scored.
     pub scored: usize,
-    /// What was sent and reported.
+    /// Statistics of the requests.
     pub tally: RunStats,
-    /// Requests that came to nothing; their files score 0.
+    /// Failed requests; their files score 0.
     pub failed_batches: usize,
-    /// Dollars; `None` when the service did not report its tokens.
+    /// Price in dollars; `None` if the service did not report tokens.
     pub cost: Option<f64>,
-    /// Whether the deadline came first: verdicts so far.
+    /// Whether the deadline cut the verdicts short.
     pub partial: bool,
-    /// Credentials that were hidden before anything was sent.
+    /// Credentials redacted before sending.
     pub redacted: usize,
-    /// One line each, for people.
+    /// One line each, for users.
     pub warnings: Vec<String>,
-    /// Until the last sketch was judged, in milliseconds from the start.
+    /// When the last sketch was scored, in milliseconds from the start.
     pub sketch_ms: u64,
-    /// Until the last source was judged.
+    /// When the last source was scored.
     pub source_ms: u64,
-    /// The comparison and the roles alone.
+    /// Time of the comparison and the roles alone.
     pub compare_ms: u64,
-    /// All of it.
+    /// Total time.
     pub total_ms: u64,
 }
 
-/// What all steps of one ranking share.
+/// State shared by the steps of one ranking.
 pub(super) struct RerankContext<'a> {
     pub(super) client: &'a Client,
     pub(super) settings: &'a Settings,
@@ -86,15 +86,16 @@ pub(super) struct RerankContext<'a> {
     pub(super) task: &'a str,
     pub(super) project: &'a Project<'a>,
     pub(super) progress: Progress<'a>,
-    /// Credentials hidden, by document: a document is shown up to three times.
+    /// Redacted credentials by document, because a document is sent up to three times.
     pub(super) redacted: Mutex<BTreeMap<usize, usize>>,
 }
 
 /// Ranks the files.
 ///
 /// # Errors
-/// A spent budget, a service that refuses, cannot be reached, or gave no usable answer to any request; a deadline that
-/// passed before the first answer. Cost: one request per 60 files, about 20 for the best, 2 for the comparison.
+/// A spent budget; a service that refuses, cannot be reached or gave no usable answer to any
+/// request; a deadline that passed before the first answer. Cost: one request per 60 files, about
+/// 20 for the best, 2 for the comparison.
 pub fn rerank(
     client: &Client,
     settings: &Settings,
@@ -141,7 +142,7 @@ pub fn rerank(
     })
 }
 
-/// Dollars for input tokens; output is free.
+/// Price in dollars of input tokens; output is free.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
 pub fn dollars(input_tokens: u64) -> f64 {
@@ -152,7 +153,7 @@ pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The verdict on the source; where the deadline came first, the one on the sketch.
+/// The verdict on the source, or on the sketch if the deadline came first.
 fn relevances(verdicts: &Verdicts) -> Vec<(usize, f64)> {
     let verdict = |document: &usize| {
         let source = verdicts.sources.get(document).copied();
@@ -188,11 +189,11 @@ fn warnings(verdicts: &Verdicts, redacted: usize, task: &str) -> Vec<String> {
 }
 
 impl RerankContext<'_> {
-    /// What a pass shows of each document, in their order. One buffer serves all.
+    /// The text that a pass sends for each document, in order. One buffer serves all.
     pub(super) fn texts(&self, pass: Pass, documents: &[usize]) -> Vec<String> {
         let mut source = Vec::new();
         let text = |&document: &usize| {
-            // A run that is over sends nothing any more.
+            // A run that has ended sends nothing.
             if self.run.is_over() {
                 return String::new();
             }
@@ -217,7 +218,8 @@ impl RerankContext<'_> {
     }
 }
 
-/// Lets the model compare the best with each other and name their parts, both at once; sorts again.
+/// Lets the model compare the best files with each other and name their roles, concurrently; then
+/// sorts again.
 fn compare(
     pack: &RerankContext<'_>,
     verdicts: &mut Verdicts,
@@ -250,11 +252,11 @@ fn compare(
     fatal.map_or(Ok(()), Err)
 }
 
-/// The best, as they are shown once more.
+/// The texts of the best files for the second look.
 struct Best<'a> {
     pack: &'a RerankContext<'a>,
     documents: &'a [usize],
-    /// Of these only the path is shown.
+    /// Only the path of these is sent.
     rejected: &'a BTreeSet<usize>,
 }
 
@@ -270,7 +272,7 @@ impl Best<'_> {
     }
 }
 
-/// The two requests about the best.
+/// The two requests about the best files.
 #[derive(Clone, Copy)]
 enum Step {
     Compare,
@@ -278,7 +280,7 @@ enum Step {
 }
 
 impl Step {
-    /// If the request is too much or turned away, again with the sketches.
+    /// If the request is too large or rejected, tries again with the sketches.
     fn ask(self, best: &Best<'_>, request: &ModelRequest) -> Result<Answer, ModelError> {
         let RerankContext { client, run, .. } = best.pack;
         match client.ask(run, request) {

@@ -1,7 +1,8 @@
-//! Ranks the first stage's best with the model on this machine, one file and one request at a time.
+//! Ranks the first stage's best files with the model on this machine, one request per file.
 //!
-//! Its server answers one request after the other and its window holds 512 tokens: a short excerpt of sixty files is what
-//! it can judge. Any failure ends the ranking, except a deadline, which leaves the verdicts so far.
+//! Its server answers one request at a time and its window holds 512 tokens, so it scores short
+//! excerpts of sixty files. Any failure ends the ranking, except a deadline, which leaves the
+//! verdicts so far.
 
 use std::time::Instant;
 
@@ -15,18 +16,20 @@ use crate::model::error::ModelError;
 use crate::model::run::{Deadline, Run};
 use crate::model::settings::Settings;
 
-/// Characters of a file that are sent, and of its path. The seed's, for a window of 512 tokens.
+/// Characters of a file and of its path that are sent; as in the reference implementation, for a
+/// window of 512 tokens.
 const EXCERPT_CHARS: usize = 1_000;
 const PATH_CHARS: usize = 240;
-/// Longest task: a longer one would push the file out of the window, so it is an error and is not cut.
+/// Longest task. A longer one would push the file out of the window, so it is an error and is not
+/// truncated.
 const TASK_CHARS: usize = 500;
 const KEY: &str = "relevant";
 
 /// Ranks the shortlist.
 ///
 /// # Errors
-/// A task that is too long, any failed request, a deadline that passed before the first answer. Cost: about two
-/// seconds a file on a CPU.
+/// A task that is too long, any failed request, a deadline that passed before the first answer.
+/// Cost: about two seconds a file on a CPU.
 pub fn rerank(
     client: &Client,
     settings: &Settings,
@@ -77,7 +80,7 @@ pub fn rerank(
 }
 
 /// # Errors
-/// More characters than the model reads.
+/// More characters than the model's window holds.
 fn checked_task(task: &str) -> Result<&str, ModelError> {
     let task = task.trim();
     let length = task.chars().count();
@@ -90,7 +93,7 @@ fn checked_task(task: &str) -> Result<&str, ModelError> {
     Ok(task)
 }
 
-/// Files that the deadline left without a verdict keep their place by keywords, with a relevance of zero.
+/// Files without a verdict at the deadline keep their keyword rank, with a relevance of zero.
 fn with_the_rest(mut verdicts: Vec<(usize, f64)>, shortlist: &[usize]) -> Vec<(usize, f64)> {
     let judged = verdicts.len();
     verdicts.extend(shortlist[judged..].iter().map(|&document| (document, 0.0)));

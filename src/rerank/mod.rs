@@ -1,4 +1,4 @@
-//! A decision model on top of the local ranking: which one, what it says about a project, what it would cost.
+//! Reranks a project's files with a decision model, or estimates what that would cost.
 
 pub mod estimate;
 pub mod jev;
@@ -17,7 +17,7 @@ use crate::pack::{FirstStage, Task};
 use crate::project::root::Root;
 use crate::project::scan;
 
-/// A model that is ready to be asked.
+/// An opened decision model.
 pub struct Model {
     provider: Provider,
     settings: Settings,
@@ -27,17 +27,17 @@ pub struct Model {
 /// A model's ranking.
 #[derive(Debug, Clone)]
 pub struct ModelRanking {
-    /// Who ranked.
+    /// The provider that ranked.
     pub provider: Provider,
-    /// What it said.
+    /// Its ranking.
     pub reranked: Reranked,
 }
 
 impl Model {
-    /// Reads who is asked and with which key; `None` when the provider is local ranking alone. Opens no connection.
+    /// Reads the settings of a provider; `None` for the local ranking alone. Opens no connection.
     ///
     /// # Errors
-    /// No key, or a setting that is wrong; names the variable.
+    /// No key or an invalid setting; names the variable.
     pub fn open(
         provider: Provider,
         environment: Environment<'_>,
@@ -74,14 +74,15 @@ impl Model {
     }
 }
 
-/// Says who is asked; keys are not shown.
+/// Names the provider; keys are not shown.
 impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Model({} at {})", self.provider.name(), self.settings.endpoint.url)
     }
 }
 
-/// The models that a long-lived process may be told to ask, each opened once, so that its token budget covers all calls.
+/// The models that a long-lived process may ask, each opened once so that its token budget covers
+/// all calls.
 #[derive(Debug)]
 pub struct Models {
     jev: Result<Option<Model>, ModelError>,
@@ -89,14 +90,14 @@ pub struct Models {
 }
 
 impl Models {
-    /// Reads the settings of both. What is wrong with one is told to the calls that want it.
+    /// Reads the settings of both. Errors of one are reported by the calls that ask it.
     #[must_use]
     pub fn open(environment: Environment<'_>) -> Models {
         let open = |provider| Model::open(provider, environment);
         Models { jev: open(Provider::Jev), laya: open(Provider::Laya) }
     }
 
-    /// The model of a provider; `None` when that is local ranking alone.
+    /// The model of a provider; `None` for the local ranking alone.
     ///
     /// # Errors
     /// See [`Model::open`].
@@ -128,7 +129,8 @@ pub fn estimate(
     }))
 }
 
-/// Shows a project to the model's side: paths as text, the order of the first stage, files by their number.
+/// Presents a project to the model's side: paths as text, the order of the first stage, files by
+/// number.
 fn with_project<R>(
     stage: &FirstStage,
     root: &Root,

@@ -1,7 +1,9 @@
-//! The two passes over a project's files, overlapping: a sketch of each, and the full source of the best.
+//! The two overlapping passes over a project's files: a sketch of each, and the full source of the
+//! best.
 //!
-//! The sources of the first stage's best start at once, beside the sketches; those that the sketches bring up follow when
-//! the last sketch is judged. A request that is too large or turned away is halved, down to one file.
+//! The sources of the first stage's best files are sent at once, together with the sketches. The
+//! sources that the sketches promote follow when the last sketch is scored. A request that is too
+//! large or rejected is split in half, down to one file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -17,10 +19,11 @@ use crate::model::error::{ErrorScope, ModelError};
 use crate::model::pool::{self, Steps};
 use crate::model::wire::Answer;
 
-/// Halvings of one run: one offender among sixty takes six, so this is room for ten of them.
+/// Most splits of one run: isolating one offending file among sixty takes six, so this allows ten
+/// of them.
 const HALVINGS: usize = 64;
 
-/// How much of a file is sent.
+/// Which part of a file is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pass {
     /// Its declarations.
@@ -45,35 +48,35 @@ impl Pass {
     }
 }
 
-/// Files that are asked about in one request.
+/// The files of one request.
 struct Batch {
     pass: Pass,
     files: Vec<usize>,
 }
 
-/// A request as bytes, and what it asks.
+/// An encoded request and its question keys.
 type Prepared = (Vec<u8>, Vec<(String, Question)>);
 
-/// What the passes found out.
+/// The verdicts of the passes.
 #[derive(Default)]
 pub(super) struct Verdicts {
     /// Probability by document; 0 for the files of a failed request.
     pub(super) sketches: BTreeMap<usize, f64>,
     /// The same for full sources.
     pub(super) sources: BTreeMap<usize, f64>,
-    /// Documents worth a place in the answer, in no order of merit.
+    /// Documents that may appear in the answer, unordered.
     pub(super) pool: Vec<usize>,
-    /// Files that a firewall turned away by their text.
+    /// Files that a firewall rejected because of their text.
     pub(super) rejected: BTreeSet<usize>,
-    /// Requests that came to nothing, and why.
+    /// Failed requests, and why.
     pub(super) failures: Vec<String>,
     /// Requests answered, by pass.
     pub(super) answered: BTreeMap<Pass, usize>,
     /// Whether the deadline cut the passes short.
     pub(super) out_of_time: bool,
-    /// The model as it names itself.
+    /// The name that the model gives itself.
     pub(super) model: Option<String>,
-    /// Ends of the passes, from the start.
+    /// When each pass ended, from the start.
     pub(super) sketches_took: Duration,
     pub(super) sources_took: Duration,
     batches_left: BTreeMap<Pass, usize>,
@@ -85,14 +88,15 @@ pub(super) struct Verdicts {
 /// Both passes over the files.
 ///
 /// # Errors
-/// Those that end a run. Failed requests are in the verdicts.
+/// Errors that end a run. Other failed requests are part of the verdicts.
 pub(super) fn judge(pack: &RerankContext<'_>) -> Result<Verdicts, ModelError> {
     let started = Instant::now();
     let (sketched, early) = first_batches(pack);
     let mut verdicts = Verdicts::default();
     verdicts.batches_left.insert(Pass::Sketch, sketched.len());
     verdicts.batches_left.insert(Pass::Source, early.len());
-    // What the sketches bring up must wait for the last of them, so they are prepared first.
+    // The sources that the sketches promote must wait for the last sketch, so sketches are prepared
+    // first.
     let mut batches = sketched;
     batches.extend(early);
     if verdicts.batches_left[&Pass::Sketch] == 0 {
@@ -100,7 +104,7 @@ pub(super) fn judge(pack: &RerankContext<'_>) -> Result<Verdicts, ModelError> {
     }
     let prepare = |batch: &Batch| -> Result<Prepared, ModelError> {
         let ask = relevance(pack.task, pack.texts(batch.pass, &batch.files));
-        // The texts are not kept beside the body: fifty requests are in flight.
+        // Drops the texts once the body is made: fifty requests are in flight.
         Ok((pack.client.body(&ask)?, ask.questions))
     };
     let work = |_: &Batch, prepared: Result<Prepared, ModelError>| {
@@ -119,7 +123,7 @@ pub(super) fn judge(pack: &RerankContext<'_>) -> Result<Verdicts, ModelError> {
     }
 }
 
-/// The sketches of all files, and the sources of the first stage's best.
+/// Requests for the sketches of all files and for the sources of the first stage's best.
 fn first_batches(pack: &RerankContext<'_>) -> (Vec<Batch>, Vec<Batch>) {
     let early = pack.project.first_stage.iter().copied().take(POOL).collect();
     let sketched = pack.project.by_rank().take(pack.settings.depth.sketch_files).collect();
@@ -137,7 +141,7 @@ fn batches(pass: Pass, files: &[usize]) -> Vec<Batch> {
 }
 
 impl Verdicts {
-    /// Takes the result of one batch; the batches that follow from it.
+    /// Records the result of one batch and returns the batches that follow from it.
     fn take(
         &mut self,
         pack: &RerankContext<'_>,
@@ -195,7 +199,7 @@ impl Verdicts {
             (ModelError::Rejected(_), &[only]) => !self.rejected.insert(only),
             _ => false,
         };
-        // A file that is turned away in both passes is one failure.
+        // A file that is rejected in both passes counts as one failure.
         if !is_known {
             self.failures.push(error.to_string());
         }
@@ -205,7 +209,7 @@ impl Verdicts {
         Vec::new()
     }
 
-    /// The sources that the sketches have brought up.
+    /// Requests for the sources that the sketches promoted.
     fn late_sources(&mut self, pack: &RerankContext<'_>) -> Vec<Batch> {
         let first_stage = pack.project.first_stage;
         let sketches: Vec<(usize, f64)> = self.sketches.iter().map(|(&d, &p)| (d, p)).collect();
@@ -219,7 +223,7 @@ impl Verdicts {
         late
     }
 
-    /// A ranking needs verdicts: keyword order alone is never passed off as one.
+    /// A model's ranking needs verdicts: the keyword order alone is never presented as one.
     fn checked(self) -> Result<Verdicts, ModelError> {
         let answered = |pass| self.answered.get(&pass).copied().unwrap_or(0);
         if self.out_of_time {

@@ -1,19 +1,22 @@
-//! Puts the verdicts of a decision model and the order of the first stage together.
+//! Combines the verdicts of a decision model with the order of the first stage.
 //!
-//! In: probabilities per file and keyword ranks. Out: the pool of files worth a closer look, and the final order,
-//! total: score, then keyword rank, then file number. Verdicts are hints: a file's own text can sway the model, so
-//! the first stage keeps half the weight.
+//! In: probabilities per file and keyword ranks. Out: the pool of files worth a closer look, and
+//! the final order, total: score, then keyword rank, then file number. Verdicts are hints: a file's
+//! text can influence the model, so the first stage keeps half the weight.
 
 use super::request::{FileRole, POOL};
 
-/// Rank at which the first stage's vote has fallen to a half. The seed's constant.
+/// Rank at which the first stage's weight has fallen to one half, as in the reference
+/// implementation.
 const RANK_SCALE: f64 = 10.0;
-/// Weight of the comparison against one for the probability and one for the rank. The seed's constant.
+/// Weight of the comparison, relative to one for the probability and one for the rank; as in the
+/// reference implementation.
 const CHOICE_WEIGHT: f64 = 2.0;
-/// From here on a role is shown. A display choice of the seed, no calibrated probability.
+/// Roles are shown from this probability on. A display choice of the reference implementation, not
+/// calibrated.
 const ROLE_SHOWN: f64 = 0.5;
 
-/// A file that the model has judged.
+/// A file that the model has scored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoredFile {
     /// Number of the document.
@@ -22,15 +25,16 @@ pub struct ScoredFile {
     pub keyword_rank: Option<usize>,
     /// Probability that the file is needed; 0 when its request failed.
     pub relevance: f64,
-    /// Share of the comparison among the best; `None` when not compared.
+    /// Share in the comparison of the best files; `None` if not compared.
     pub choice: Option<f64>,
     /// Most probable role and its probability, from .5 on and never [`FileRole::Unrelated`].
     pub role: Option<(FileRole, f64)>,
-    /// From 0 to 1; comparable inside one answer only.
+    /// From 0 to 1; comparable only within one answer.
     pub score: f64,
 }
 
-/// The documents worth a closer look: the best by verdict, then the best of the first stage, each once.
+/// The documents worth a closer look: the best by verdict, then the best of the first stage, each
+/// once.
 #[must_use]
 pub fn pool(verdicts: &[(usize, f64)], first_stage: &[usize]) -> Vec<usize> {
     let mut by_verdict: Vec<(usize, f64)> = verdicts.to_vec();
@@ -58,8 +62,8 @@ fn ranks(first_stage: &[usize]) -> impl Fn(usize) -> usize + '_ {
     move |document| table.get(document).copied().unwrap_or(usize::MAX)
 }
 
-/// ScoredFile documents in their order before any comparison. A document without a place in the first stage counts
-/// as ranked behind all `first_stage` ones.
+/// ScoredFile documents in their order before any comparison. A document without a place in the
+/// first stage counts as ranked behind all `first_stage` ones.
 #[must_use]
 pub fn fuse(verdicts: &[(usize, f64)], first_stage: &[usize]) -> Vec<ScoredFile> {
     let rank = ranks(first_stage);
@@ -93,7 +97,7 @@ fn fused(file: &ScoredFile, last_rank: usize) -> f64 {
     file.relevance + 1.0 / (1.0 + rank / RANK_SCALE)
 }
 
-/// The role that is shown, if any is.
+/// The role to show, if any.
 #[must_use]
 pub fn shown_role(probabilities: &[(FileRole, f64)]) -> Option<(FileRole, f64)> {
     let mut best: Option<(FileRole, f64)> = None;
@@ -116,7 +120,8 @@ mod tests {
         let first_stage: Vec<usize> = (100..200).collect();
         let pool = pool(&verdicts, &first_stage);
         assert_eq!(pool[0], 180);
-        // Ties go by the first stage: 59 of its best join 180, and one place of its own sixty is left over.
+        // Ties follow the first stage: 59 of its best join 180, and one of its own sixty places is
+        // unused.
         assert_eq!(pool.len(), 61);
         assert!(pool.contains(&159) && !pool.contains(&0));
     }
@@ -136,7 +141,7 @@ mod tests {
     fn probability_and_rank_weigh_the_same() {
         check(&[(0, 0.5), (1, 0.5)], &[1, 0], &[(1, 0.75), (0, (0.5 + 1.0 / 1.1) / 2.0)]);
         check(&[(0, 0.2), (1, 0.9)], &[0, 1], &[(1, (0.9 + 1.0 / 1.1) / 2.0), (0, 0.6)]);
-        // No keyword evidence: ranked behind the one document that has some.
+        // Without keyword evidence, ranked after the one document that has some.
         check(&[(0, 0.5), (1, 0.5)], &[1], &[(1, 0.75), (0, (0.5 + 1.0 / 1.1) / 2.0)]);
     }
 

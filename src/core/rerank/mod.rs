@@ -1,4 +1,4 @@
-//! What a decision model is shown of files and asked about them, and how its verdicts join the ranking.
+//! What a decision model is asked about files, and how its verdicts join the ranking.
 
 pub mod fuse;
 pub mod request;

@@ -1,8 +1,10 @@
-//! The questions that a decision model is asked about files, and how files are put into requests.
+//! The questions that a decision model is asked about files, and how files are grouped into
+//! requests.
 //!
-//! In: the task and the texts of files. Out: [`ModelRequest`], a request before it is JSON, and batches of file numbers.
-//! Wording follows the vendor's guidance: one atomic, positive statement per question, data in the state under
-//! short keys, rules in the instructions. Nothing here knows a field name of the wire.
+//! In: the task and the texts of files. Out: [`ModelRequest`], a request before it is JSON, and
+//! batches of file numbers. Wording follows the vendor's guidance: one atomic, positive statement
+//! per question, data in the state under short keys, rules in the instructions. Nothing here knows
+//! a field name of the wire.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,18 +15,21 @@ pub const SKETCHES_PER_REQUEST: usize = 60;
 pub const SOURCES_PER_REQUEST: usize = 6;
 /// Characters of a file's source that are sent, from its start.
 pub const SOURCE_CHARS: usize = 6_000;
-/// Files taken from the best of the sketch pass and again from the best of the first stage.
+/// Files taken from the best of the sketch pass, and as many from the best of the first stage.
 pub const POOL: usize = 60;
 /// Files that are compared with each other at the end.
 pub const COMPARED: usize = 10;
-/// Longest task that is sent; the rest is cut and reported.
+/// Longest task that is sent; truncation is reported.
 pub const TASK_CHARS: usize = 8_000;
-/// Input tokens that a request costs besides its text, as third parties measured on the hosted model.
+/// Input tokens that a request costs in addition to its text, as third parties measured on the
+/// hosted model.
 const REQUEST_OVERHEAD_TOKENS: u64 = 250;
-/// Input tokens of one more question about the same state (same measurements: 26,676 − 24,288 over 200).
+/// Input tokens of one more question about the same state (same measurements: 26,676 − 24,288 over
+/// 200).
 const QUESTION_TOKENS: u64 = 12;
 
-/// One request: what the model reads, and what it is asked. Keys of questions are never shown to the model.
+/// One request: what the model reads, and what it is asked. Keys of questions are never shown to
+/// the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRequest {
     /// What the model reads.
@@ -43,14 +48,14 @@ pub enum RequestState {
     Fields(Vec<(String, String)>),
     /// One text.
     Text(String),
-    /// JSON that the caller has rendered.
+    /// JSON that the caller has encoded.
     Json(String),
 }
 
 /// One question about the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// A statement that is true or not; answered with its probability.
+    /// A statement that is true or false; answered with its probability.
     YesNo {
         /// The statement.
         instructions: String,
@@ -76,18 +81,18 @@ impl Question {
     }
 }
 
-/// The part a file plays in a change. The labels are shown to people and to the model.
+/// The role of a file in a change. The labels are shown to users and to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileRole {
     /// It is changed.
     Edit,
-    /// It holds the tests that are run or changed.
+    /// It contains tests that are run or changed.
     Test,
     /// It shows how such a thing is done here.
     Example,
-    /// It is read or called, and stays as it is.
+    /// It is read or called, but not changed.
     Dependency,
-    /// It has no part; never shown.
+    /// It is unrelated; never shown.
     Unrelated,
 }
 
@@ -126,7 +131,7 @@ impl FileRole {
     }
 }
 
-/// The key of the n-th file of a request: `f000`, a label without a meaning of its own.
+/// The key of the n-th file of a request: `f000`, a label without meaning.
 #[must_use]
 pub fn file_key(n: usize) -> String {
     format!("f{n:03}")
@@ -146,7 +151,8 @@ pub fn role_key(n: usize) -> String {
 pub fn relevance(task: &str, texts: Vec<String>) -> ModelRequest {
     let question = |n| {
         let key = file_key(n);
-        // "reading or editing" found more than "editing" alone on the seed's benchmark: recall@10 .66 against .59.
+        // "reading or editing" found more than "editing" alone on the reference implementation's
+        // benchmark: recall@10 .66 against .59.
         let statement = format!(
             "Implementing the change described in `task` requires reading or editing the file in `{key}`."
         );
@@ -172,7 +178,7 @@ pub fn comparison(task: &str, paths: &[&str], texts: Vec<String>) -> ModelReques
     ModelRequest { state: files_state(task, texts), questions: vec![(PICK.into(), question)] }
 }
 
-/// One question per file: which part does it play?
+/// One question per file: what is its role?
 #[must_use]
 pub fn roles(task: &str, texts: Vec<String>) -> ModelRequest {
     let question = |n| {
@@ -194,8 +200,9 @@ fn files_state(task: &str, texts: Vec<String>) -> RequestState {
     )
 }
 
-/// The same files in an order that depends on the task alone: the place inside a request moves a probability by
-/// two to three points, and must not favour the files that the first stage or the alphabet puts first.
+/// Shuffles the files in an order that depends only on the task: the position inside a request
+/// changes a probability by two to three points, and must not favour the files that the first stage
+/// or the alphabet puts first.
 #[must_use]
 pub fn shuffled(mut files: Vec<usize>, task: &str) -> Vec<usize> {
     let mut state = seed(task);
@@ -234,8 +241,8 @@ pub fn cut(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..at])
 }
 
-/// Input tokens of a text, roughly: a run of letters 1 + one per six, a digit ½, any other character .9. The
-/// estimator of the compaction tools for this model, within about 10 % on code.
+/// Input tokens of a text, roughly: a run of letters 1 + one per six, a digit ½, any other
+/// character .9. The estimator of the compaction tools for this model, within about 10 % on code.
 #[must_use]
 pub fn text_tokens(text: &str) -> u64 {
     let (mut tenths, mut run) = (0_u64, 0_u64);
@@ -276,11 +283,11 @@ fn question_tokens(question: &Question) -> u64 {
     QUESTION_TOKENS + options
 }
 
-/// What a run would send, before anything is sent. Requests and tokens are an upper bound: how far the two
-/// halves of the pool overlap is known only afterwards.
+/// An estimate of what a run would send. Requests and tokens are an upper bound, because the
+/// overlap of the two halves of the pool is known only afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Estimate {
-    /// Files of which something is sent.
+    /// Files of which some text is sent.
     pub files: usize,
     /// Requests, retries not counted.
     pub requests: usize,

@@ -1,7 +1,9 @@
-//! What a file is about in about 300 tokens: its path and its declarations, each with the first line of its comment.
+//! A sketch of a file in about 300 tokens: its path and its declarations, each with the first line
+//! of its comment.
 //!
-//! In: path and bytes of a file. Out: a text that holds no credentials (see [`crate::core::text::redact`]) and how many
-//! were hidden. Line by line, by leading words; nothing is parsed, and any bytes are survived.
+//! In: path and bytes of a file. Out: a text without credentials (see
+//! [`crate::core::text::redact`]) and how many were redacted. Works line by line on leading words;
+//! nothing is parsed, and any bytes are accepted.
 
 use std::borrow::Cow;
 
@@ -11,32 +13,33 @@ use super::request::cut;
 use crate::core::text::lines::ranges;
 use crate::core::text::redact::{is_secret_file, redact};
 
-/// Longest sketch: 300 tokens at four characters each, as the seed.
+/// Longest sketch: 300 tokens at four characters each, as in the reference implementation.
 pub const SKETCH_CHARS: usize = 1_200;
-/// Bytes of a file that are looked at: declarations past them never fit anyway.
+/// Bytes of a file that are scanned: declarations after them never fit anyway.
 const READ_BYTES: usize = 200_000;
 /// Longest declaration and longest comment shown.
 const LINE_CHARS: usize = 160;
-/// Deepest declaration, in columns: members of a type, and members of a type in a namespace. As the seed.
+/// Deepest declaration in columns, as in the reference implementation: members of a type, and
+/// members of a type in a namespace.
 const MAX_INDENT: usize = 8;
-/// Stands in for the text of a file that holds credentials by its name.
+/// Replaces the text of a file whose name says that it holds credentials.
 const WITHHELD: &str = "(not sent: a file of credentials by its name)";
 
-/// A text for the model and the number of credentials hidden in it.
+/// A text for the model and the number of credentials redacted in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// What may be sent.
     pub text: String,
-    /// Credentials that were replaced.
+    /// Number of credentials replaced.
     pub redacted: usize,
 }
 
-/// How declarations look in a family of languages.
+/// The shape of declarations in a family of languages.
 struct Language {
     extensions: &'static str,
     /// First word of a declaration, after modifiers.
     keywords: &'static str,
-    /// Whether a line starts as comments do.
+    /// Whether a line starts a comment.
     comments: fn(&[u8]) -> bool,
     /// Whether `name(…) {` without a keyword declares a function or method.
     braces: bool,
@@ -130,7 +133,7 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
-/// For files of any other kind: the words that declare in most languages.
+/// For all other files: words that start declarations in most languages.
 const OTHER: Language = Language {
     extensions: "",
     keywords: "class interface function def fn func struct enum trait type",
@@ -138,7 +141,7 @@ const OTHER: Language = Language {
     braces: false,
 };
 
-/// Words before a declaration that say nothing about which kind it is.
+/// Modifiers, which do not tell the kind of a declaration.
 fn is_modifier(word: &[u8]) -> bool {
     matches!(
         word,
@@ -210,16 +213,17 @@ pub fn sketch(path: &str, source: &[u8]) -> Shown {
     }
     let room = SKETCH_CHARS.saturating_sub(heading.chars().count());
     let head = &source[..source.len().min(READ_BYTES)];
-    // Before the cut, so that no half of a credential is left.
+    // Redacts before truncating, so that no half of a credential remains.
     let outline = outline(language_of(path), head, room);
     let (clean, hidden) = redact(&outline.text);
     Shown { text: heading + cut(&clean, room), redacted: outline.redacted + hidden }
 }
 
-/// The package and the declarations, a line each, up to the first that ends past `chars`. Hides only what it cuts.
+/// The package and the declarations, one line each, up to the first that ends after `chars`.
+/// Redacts only what it truncates.
 fn outline(language: &Language, source: &[u8], chars: usize) -> Shown {
     let keywords: Vec<&[u8]> = language.keywords.split(' ').map(str::as_bytes).collect();
-    // The last line may start just before the end.
+    // The last line may start just before the limit.
     let mut outline = String::with_capacity(chars + 4 * LINE_CHARS);
     let (mut counted, mut length, mut hidden) = (0, 0, 0);
     let mut comment: Option<&[u8]> = None;
@@ -257,13 +261,15 @@ pub fn excerpt(path: &str, source: &[u8], chars: usize) -> Shown {
     Shown { text: heading + &body.text, redacted: body.redacted }
 }
 
-/// The start of a file's source, credentials hidden before the cut so that no half of one is left.
+/// The start of a file's source, redacted before it is truncated so that no half of a credential
+/// remains.
 #[must_use]
 pub fn body(path: &str, source: &[u8], chars: usize) -> Shown {
     if is_secret_file(path) {
         return Shown { text: WITHHELD.to_owned(), redacted: 0 };
     }
-    // A character has at most four bytes; a little more is read so that a credential at the cut is seen whole.
+    // A character has at most four bytes. A little more is read so that a credential at the limit
+    // is seen whole.
     let head = source[..source.len().min(4 * chars + 4_096)].to_str_lossy();
     let (clean, redacted) = redact(cut(&head, chars + 1_024));
     Shown { text: cut(&clean, chars).to_owned(), redacted }
@@ -275,7 +281,8 @@ fn language_of(path: &str) -> &'static Language {
     LANGUAGES.iter().find(knows).unwrap_or(&OTHER)
 }
 
-/// `  - fn name(…)  // first line of its comment`, two spaces per four columns of indent; how many credentials it hid.
+/// `  - fn name(…)  // first line of its comment`, two spaces per four columns of indent. Returns
+/// how many credentials it redacted.
 fn describe(outline: &mut String, indent: usize, declared: &[u8], doc: Option<&[u8]>) -> usize {
     (0..indent / 4).for_each(|_| outline.push_str("  "));
     outline.push_str("- ");
@@ -288,7 +295,8 @@ fn describe(outline: &mut String, indent: usize, declared: &[u8], doc: Option<&[
     hidden
 }
 
-/// Adds the start of a piece; how many credentials were hidden before it was cut. Where nothing is cut they are left for later.
+/// Appends the start of a piece and returns how many credentials were redacted before it was
+/// truncated. If nothing is truncated, redaction is left for later.
 fn push_cut(outline: &mut String, piece: &[u8]) -> usize {
     let piece = piece.to_str_lossy();
     let (clean, hidden) = match piece.len() > LINE_CHARS {
@@ -328,13 +336,13 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// `const` and `let` inside a function are no declarations worth a line.
+/// `const` and `let` inside a function are not listed.
 fn is_local(language: &Language, indent: usize, text: &[u8]) -> bool {
     let is_variable = || matches!(words(text).next(), Some(b"const" | b"var" | b"val" | b"let"));
     indent > 0 && is_variable() && !language.extensions.starts_with("kt")
 }
 
-/// `name(…) {` or `type name(…) {`, and not a statement.
+/// `name(…) {` or `type name(…) {` that is not a statement.
 fn is_function(word: &[u8], text: &[u8]) -> bool {
     let is_plain = |before: &[u8]| !before.iter().any(|b| matches!(b, b'=' | b'.' | b'"' | b'\''));
     let before = || text.iter().position(|&b| b == b'(').map(|at| &text[..at]);
@@ -360,7 +368,7 @@ fn starts_comment(language: &Language, text: &[u8]) -> bool {
     (language.comments)(text) && !text.starts_with(b"#define ")
 }
 
-/// The first line with words of the comment that a following declaration would own.
+/// The first line with words of the comment before a declaration.
 fn carried_comment<'a>(
     text: &'a [u8],
     is_comment: bool,
@@ -376,7 +384,7 @@ fn carried_comment<'a>(
     carried.or_else(|| text.iter().any(|&b| !is_mark(b)).then_some(text))
 }
 
-/// A line of a comment without the marks around it.
+/// A line of a comment without its comment marks.
 fn words_of(comment: &[u8]) -> &[u8] {
     let start = comment.iter().position(|&b| !is_mark(b)).unwrap_or(comment.len());
     let end = comment.iter().rposition(|&b| !is_mark(b)).map_or(start, |last| last + 1);

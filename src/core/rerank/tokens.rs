@@ -1,17 +1,18 @@
 //! How many tokens a text costs at the decision model, estimated without its tokenizer.
 //!
-//! The seed's formula, which lands 2–18 % above the true count for prose and code; runs of hexadecimal or base64 digits are
-//! counted by length, because the formula takes a third of their true cost and the server refuses the request.
+//! The reference implementation's formula, which is 2–18 % above the true count for prose and code.
+//! Runs of hexadecimal or base64 digits are counted by length, because the formula yields a third
+//! of their true cost and the server would refuse the request.
 
 /// Letters of a word for each token after the first.
 const WORD_LETTERS: usize = 6;
 /// A digit costs half a token.
 const DIGIT: f64 = 0.5;
-/// Any other character that is no white space.
+/// Any other character that is not white space.
 const SYMBOL: f64 = 0.9;
 /// Shortest run of letters and digits that may be a hash or base64.
 const MIN_OPAQUE: usize = 16;
-/// A run with so many changes between letters and digits is no word.
+/// A run with this many changes between letters and digits is not a word.
 const MIN_CHANGES: usize = 4;
 /// Tokens for each character of such a run: 40 hexadecimal digits were seen to cost about 20.
 const OPAQUE: f64 = 0.6;

@@ -1,35 +1,38 @@
 //! Where words and identifiers start and end, for 64 bytes of a text at a time.
 //!
-//! A text and a place in it in, masks out: bit k stands for byte k of the block. Agrees with [`super::tokenize`], which
-//! says byte by byte what a word is. Bytes are compared many at once, without branches.
+//! A text and a position in, masks out: bit k stands for byte k of the block. Agrees with
+//! [`super::tokenize`], which defines words byte by byte. Compares many bytes at once, without
+//! branches.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
 
 use wide::u8x16;
 
-/// Bytes looked at together: one bit each in a `u64`.
+/// Bytes examined together: one bit each in a `u64`.
 pub(crate) const BLOCK_BYTES: usize = 64;
 
-/// A block and the bytes behind it that the first look at its last word needs.
+/// A block and the bytes after it that the first check of its last word needs.
 pub(crate) type ByteWindow = [u8; BLOCK_BYTES + 4];
 
-/// 64 bytes of a text and what is around them.
+/// 64 bytes of a text with their neighbours.
 pub(crate) struct Block<'t> {
-    /// The byte before the block, 0 before the text.
+    /// The byte before the block, 0 at the start of the text.
     before: u8,
-    /// Zeros past the end of the text.
+    /// Zeros after the end of the text.
     window: &'t ByteWindow,
 }
 
 /// Where words and identifiers start in a block.
 pub(crate) struct Starts {
     pub(crate) words: u64,
-    /// Identifier characters other than digits after anything but an identifier character, or after a digit.
+    /// Identifier characters other than digits that follow a digit or anything but an identifier
+    /// character.
     pub(crate) identifiers: u64,
 }
 
-/// Where words start, and where runs of identifier characters start and end in a block; an end is the first byte behind.
+/// Where words start, and where runs of identifier characters start and end in a block; an end is
+/// the first byte after a run.
 pub(crate) struct Edges {
     pub(crate) word_starts: u64,
     pub(crate) run_starts: u64,
@@ -37,7 +40,8 @@ pub(crate) struct Edges {
 }
 
 impl<'t> Block<'t> {
-    /// The block at `start`, which may lie at the end of the text; `padded` is where the last ones are completed.
+    /// The block at `start`, which may be at the end of the text; `padded` is a buffer to complete
+    /// the last ones.
     #[inline]
     pub(crate) fn at(text: &'t [u8], start: usize, padded: &'t mut ByteWindow) -> Block<'t> {
         let before = start.checked_sub(1).map_or(0, |last| text[last]);
@@ -53,7 +57,7 @@ impl<'t> Block<'t> {
         Block { before, window }
     }
 
-    /// Four bytes from a place in the block.
+    /// Four bytes at a position in the block.
     #[inline]
     pub(crate) fn four_bytes(&self, bit: usize) -> [u8; 4] {
         let (at, bytes) = (bit % BLOCK_BYTES, self.window);
@@ -112,7 +116,7 @@ impl Classes {
         }
     }
 
-    /// Of the bytes one before those of the block; `last` is the one before the block.
+    /// The mask of the preceding bytes; `last` is the byte before the block.
     fn before(&self, last: u8) -> Classes {
         Classes {
             lower: self.lower << 1 | u64::from(is_lower(last)),
@@ -130,7 +134,7 @@ impl Classes {
         self.letters() | self.digit | self.underscore
     }
 
-    /// Of a run that starts with the block and ends in it.
+    /// The mask of a run that starts with the block and ends in it.
     #[inline]
     fn words(&self) -> Words {
         let before = self.before(0);
@@ -139,7 +143,7 @@ impl Classes {
         Words { starts, ends: after & (!inside | starts), digits: self.digit }
     }
 
-    /// `next` is the byte behind the block.
+    /// `next` is the byte after the block.
     fn word_starts(&self, before: &Classes, next: u8) -> u64 {
         let before_lower = self.lower >> 1 | u64::from(is_lower(next)) << (BLOCK_BYTES - 1);
         let numbers = self.digit & !before.digit;
@@ -165,13 +169,13 @@ pub(crate) const LANE_BYTES: usize = 16;
 /// The words of a run of up to 64 identifier characters: bit k stands for byte k.
 pub(crate) struct Words {
     starts: u64,
-    /// First bytes behind words, but for one that ends with the block.
+    /// First bytes after words, except for a word that ends with the block.
     ends: u64,
     digits: u64,
 }
 
 impl Words {
-    /// Where they are in a run of so many bytes.
+    /// Their positions in a run of this many bytes.
     #[inline]
     pub(crate) fn all(&self, length: usize) -> impl Iterator<Item = Range<usize>> {
         bits(self.starts).map(move |start| {
@@ -180,9 +184,9 @@ impl Words {
         })
     }
 
-    /// Where the identifier starts, if it has two words or more.
+    /// Where the identifier starts, if it has at least two words.
     ///
-    /// The digits before an identifier are a word of their own, and no part of it.
+    /// Digits before an identifier are a separate word, not part of it.
     #[inline]
     pub(crate) fn identifier(&self) -> Option<usize> {
         let n_digits = self.digits.trailing_ones();
@@ -190,7 +194,8 @@ impl Words {
     }
 }
 
-/// Of a run of up to 16 bytes, which are followed by zeros, its first byte lowest; with the run in lower case.
+/// The words of a run of up to 16 bytes followed by zeros, first byte lowest, and the run in lower
+/// case.
 #[inline]
 pub(crate) fn words_of_lane(run: u128) -> (Words, u128) {
     let bytes = u8x16::new(run.to_le_bytes());
@@ -204,7 +209,7 @@ pub(crate) fn words_of_lane(run: u128) -> (Words, u128) {
     (classes.words(), u128::from_le_bytes(lower_case(bytes).to_array()))
 }
 
-/// Of a run of up to 64 bytes, which are followed by zeros; the run is set in lower case.
+/// The words of a run of up to 64 bytes followed by zeros; converts the run to lower case.
 #[inline]
 pub(crate) fn words_of_block(run: &mut [u8; BLOCK_BYTES]) -> Words {
     let (lanes, _none) = run.as_chunks_mut::<LANE_BYTES>();
@@ -215,13 +220,14 @@ pub(crate) fn words_of_block(run: &mut [u8; BLOCK_BYTES]) -> Words {
     words
 }
 
-/// Bit 5 is what tells the cases of a letter apart.
+/// Bit 5 distinguishes the cases of a letter.
 #[inline]
 fn lower_case(bytes: u8x16) -> u8x16 {
     bytes | is_within(bytes, b'A', b'Z') & u8x16::splat(0x20)
 }
 
-/// All bits of the bytes from `low` to `high`: moved down to start at zero, one comparison tells.
+/// All bits of the bytes from `low` to `high`: shifted to start at zero, so one comparison is
+/// enough.
 #[inline]
 fn is_within(bytes: u8x16, low: u8, high: u8) -> u8x16 {
     (bytes - u8x16::splat(low)).simd_lt(u8x16::splat(high - low + 1))
@@ -240,7 +246,7 @@ pub(crate) fn equal(block: &[u8; BLOCK_BYTES], byte: u8) -> u64 {
     within(block.as_chunks::<LANE_BYTES>().0, byte, byte)
 }
 
-/// The numbers of the bits set, ascending.
+/// The numbers of the set bits, ascending.
 #[inline]
 pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

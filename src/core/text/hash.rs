@@ -1,7 +1,9 @@
-//! Quick hashes: for maps over words of a prompt, a project or a transcript, and of bytes for the index.
+//! Fast hashes: for maps keyed by words of a prompt, a project or a transcript, and of bytes for
+//! the index.
 //!
-//! Maps use the multiply-and-rotate hash of the Rust compiler. What is hashed comes from local files and who could choose
-//! collisions could slow down nobody else, while the default hasher took a third of the selector's time.
+//! Maps use the multiply-and-rotate hash of the Rust compiler. Keys come from local files, so
+//! whoever could choose collisions would slow down only themselves. The default hasher took a third
+//! of the line selector's time.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -16,7 +18,7 @@ pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// See the head of this file.
+/// See the module documentation.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct FxHasher(u64);
 
@@ -67,7 +69,8 @@ impl Hasher for FxHasher {
         self.add(word as u64);
     }
 
-    /// The low bits choose the place in a map, and only the high bits of a product depend on all of its factor.
+    /// The low bits select the slot in a map, but only the high bits of a product depend on all
+    /// bits of its factors.
     fn finish(&self) -> u64 {
         self.0.rotate_left(FINISH_ROTATION)
     }
@@ -76,14 +79,15 @@ impl Hasher for FxHasher {
 /// Odd constants with about as many ones as zeros: the fractional bits of √2, √3 and √5.
 const K: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
-/// A 64-bit hash of bytes by folded multiplication, as wyhash has it: against accidents, not attackers.
+/// A 64-bit hash of bytes by folded multiplication, as in wyhash. It guards against accidents, not
+/// attackers.
 pub(crate) fn folded(seed: u64, bytes: &[u8]) -> u64 {
-    // The length first: to what is folded next it must be more than a change of some bits.
+    // The length goes first: it must change more than a few bits of what is folded next.
     let mut state = fold(seed ^ K[0], bytes.len() as u64 ^ K[1]);
     for word in bytes.as_chunks::<8>().0 {
         state = fold(state ^ u64::from_le_bytes(*word), K[1]);
     }
-    // The last eight bytes, some of them for the second time.
+    // The last eight bytes, some of them a second time.
     let last = bytes.last_chunk().copied().unwrap_or_else(|| {
         let mut all = [0; 8];
         all[..bytes.len()].copy_from_slice(bytes);
@@ -92,13 +96,13 @@ pub(crate) fn folded(seed: u64, bytes: &[u8]) -> u64 {
     fold(state ^ u64::from_le_bytes(last), K[2])
 }
 
-/// A hash of sixteen bytes in one step; another one than [`folded`] has.
+/// A hash of sixteen bytes in one step; differs from [`folded`].
 #[inline]
 pub(crate) fn folded_once(bytes: u128) -> u64 {
     fold(bytes as u64 ^ K[0], (bytes >> 64) as u64 ^ K[1])
 }
 
-/// Every bit counts in every bit.
+/// Every input bit affects every output bit.
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);

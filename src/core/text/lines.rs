@@ -1,13 +1,13 @@
-//! The lines of a text, found 64 bytes at a time: every byte of a transcript goes through here, and a search for each of its
-//! short lines would cost more than the lines do.
+//! The lines of a text, found 64 bytes at a time: every byte of a transcript goes through here, and
+//! one search per short line would cost more.
 //!
-//! There is always at least one; line feeds belong to none.
+//! There is always at least one line; line feeds belong to none.
 
 use std::ops::Range;
 
 use super::blocks::{BLOCK_BYTES, bits, equal};
 
-/// Where the lines of a text or of bytes are.
+/// The positions of the lines of a text or of bytes.
 pub(crate) fn ranges(text: &(impl AsRef<[u8]> + ?Sized)) -> impl Iterator<Item = Range<usize>> {
     let (bytes, mut start) = (text.as_ref(), 0);
     feeds(bytes).chain([bytes.len()]).map(move |end| {
@@ -22,7 +22,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
     ranges(text).map(|range| &text[range])
 }
 
-/// Where the line feeds are.
+/// The positions of the line feeds.
 fn feeds(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let (blocks, rest) = bytes.as_chunks();
     let mut last = [0; BLOCK_BYTES];

@@ -1,4 +1,4 @@
-//! Text and bytes: words, lines, hashes, and credentials to hide.
+//! Text and bytes: words, lines, hashes, redaction of credentials.
 
 pub(crate) mod blocks;
 pub(crate) mod hash;

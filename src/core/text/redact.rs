@@ -1,8 +1,9 @@
-//! Finds credentials in text, so that they never become part of a request or a file of ours.
+//! Finds credentials in text, so that they never become part of a request or of our files.
 //!
-//! In: any text. Out: the text with every find replaced by [`MARK`], and how many there were; or whether there is one.
-//! Hand-written byte scanners: nothing is compiled at start. What is sent is redacted on the side of hiding: a hash or a
-//! base64 picture that is taken for a key costs a model nothing.
+//! In: any text. Out: the text with every credential replaced by [`MARK`], and how many there were;
+//! or whether there is one. Hand-written byte scanners, because a regex would be compiled at start.
+//! When in doubt, text to be sent is redacted: a hash or a base64 image that is taken for a key
+//! costs a model nothing.
 
 mod token;
 mod value;
@@ -16,21 +17,23 @@ use memchr::memmem::Finder;
 use self::token::{is_random, is_word, words};
 use self::value::{bare_values, literals};
 
-/// What stands in place of a credential.
+/// Replaces a credential.
 pub const MARK: &str = "[redacted]";
 
-/// Shortest literal that may look random: 72 bits in base64; shorter ones are words with a digit, mostly.
+/// Shortest literal that may look random: 72 bits in base64. Shorter ones are mostly words with a
+/// digit.
 const MIN_RANDOM_LITERAL: usize = 12;
 
-/// The text without its credentials, and their number. Linear in the text.
+/// The text without its credentials, and their number. O(bytes).
 #[must_use]
 pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
     replace(text, find_all(text, is_random))
 }
 
-/// Whether the text holds a credential that shows by its form or its name; a word that merely looks random is none here. For
-/// decisions about whole texts: of 5,145 long tool results of public sessions (entireio/cli dev and three sisters) 6.6 % hold a
-/// random word, nearly all hashes and session ids, and 0.7 % what this finds. Linear in the text.
+/// Whether the text contains a credential that is recognized by its form or its name; a word that
+/// merely looks random does not count. For decisions about whole texts: of 5,145 long tool results
+/// of public sessions (entireio/cli dev and three sister projects), 6.6 % contain a random word,
+/// nearly all hashes and session ids, and 0.7 % contain what this finds. O(bytes).
 #[must_use]
 pub fn holds_credential(text: &str) -> bool {
     !find_all(text, |_| false).is_empty()
@@ -49,7 +52,7 @@ fn find_all(text: &str, is_random: fn(&str) -> bool) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a file holds credentials by its very name; its text is then never sent.
+/// Whether a file's name says that it holds credentials; its text is then never sent.
 #[must_use]
 pub fn is_secret_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
@@ -69,7 +72,7 @@ pub fn is_secret_file(path: &str) -> bool {
 }
 
 fn replace(text: &str, mut found: Vec<Range<usize>>) -> (Cow<'_, str>, usize) {
-    // What was hidden before is not counted again.
+    // What was redacted before is not counted again.
     found.retain(|span| &text[span.clone()] != MARK);
     if found.is_empty() {
         return (Cow::Borrowed(text), 0);
@@ -89,12 +92,12 @@ fn replace(text: &str, mut found: Vec<Range<usize>>) -> (Cow<'_, str>, usize) {
     (Cow::Owned(clean), count)
 }
 
-/// Made once: making one takes as long as looking through a sketch.
+/// Made once, because making one takes as long as scanning a sketch.
 static BEGIN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("-----BEGIN "));
 static SCHEMES: LazyLock<[Finder<'static>; 3]> =
     LazyLock::new(|| ["Bearer ", "bearer ", "Basic "].map(Finder::new));
 
-/// `-----BEGIN … PRIVATE KEY-----` to its end; a block that was cut off goes to the end of the text.
+/// `-----BEGIN … PRIVATE KEY-----` to its end; a truncated block extends to the end of the text.
 fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     let mut from = 0;
     while let Some(begin) = BEGIN.find(&text.as_bytes()[from..]).map(|at| from + at) {
@@ -127,7 +130,7 @@ fn url_passwords(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// `$NAME`, `${name}`, `{name}`, `%s`, `%(name)s`, `%NAME%`: what stands for a password and is none.
+/// `$NAME`, `${name}`, `{name}`, `%s`, `%(name)s`, `%NAME%`: placeholders for a password.
 fn is_placeholder(password: &str) -> bool {
     let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
     let inside = |start: &str, end: &str| password.starts_with(start) && password.ends_with(end);
@@ -141,7 +144,7 @@ fn is_placeholder(password: &str) -> bool {
         || between.is_some_and(is_name)
 }
 
-/// What follows `Bearer ` or `Basic ` when it looks like more than a word of a sentence.
+/// What follows `Bearer ` or `Basic `, unless it looks like a word of a sentence.
 fn bearer_tokens(text: &str, found: &mut Vec<Range<usize>>) {
     for scheme in SCHEMES.iter() {
         for at in scheme.find_iter(text.as_bytes()) {
@@ -249,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Read once for each of its signs, it would take minutes.
+    /// If it were read once for each of its signs, this would take minutes.
     #[test]
     fn a_long_run_of_signs_is_read_once() {
         for run in ["=", "token=", "password=!", "\"", "'\"`", ":", "sk-", "A-sk-"] {

@@ -1,15 +1,17 @@
-//! Text to words: identifiers are split into sub-words, lower-cased and lightly stemmed, in code and task alike.
+//! Text → words: identifiers are split into sub-words, lower-cased and lightly stemmed, in code and
+//! task alike.
 //!
-//! Bytes in, byte ranges and stems out. `cachedContentTokenCount` gives *cached content token count*,
-//! `parse_HTTPResponse2` gives *parse http response 2*. ASCII words follow the seed's rules
-//! (shared by code and English tasks); other scripts are [`wide_words`], a set of their own that never
-//! counts into a document's length.
+//! Bytes in, byte ranges and stems out. `cachedContentTokenCount` gives *cached content token
+//! count*, `parse_HTTPResponse2` gives *parse http response 2*. ASCII words follow the reference
+//! implementation's rules (shared by code and English tasks). Other scripts are [`wide_words`], a
+//! separate set that does not count towards a document's length.
 
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-/// Longest word that can be a term, in bytes: longer ones are hashes and encoded data, which nobody asks for.
+/// Longest word that can be a term, in bytes: longer ones are hashes and encoded data, which nobody
+/// searches for.
 pub const MAX_WORD_BYTES: usize = 64;
 
 /// Bits of [`CLASS`].
@@ -20,7 +22,7 @@ pub(crate) const UNDERSCORE: u8 = 8;
 /// Characters of an identifier.
 pub(crate) const IDENTIFIER: u8 = LOWER | UPPER | DIGIT | UNDERSCORE;
 
-/// Class of every byte; everything that is not ASCII alphanumeric or `_` separates.
+/// Class of every byte; everything that is not ASCII alphanumeric or `_` is a separator.
 pub(crate) static CLASS: [u8; 256] = classes();
 
 const fn classes() -> [u8; 256] {
@@ -39,13 +41,13 @@ const fn classes() -> [u8; 256] {
     table
 }
 
-/// Class of the byte at `at`, 0 past the end.
+/// Class of the byte at `at`, 0 after the end.
 #[inline]
 pub(crate) fn class_at(text: &[u8], at: usize) -> u8 {
     text.get(at).map_or(0, |&byte| CLASS[byte as usize])
 }
 
-/// A bit for a letter, whatever its case: for filters on how words start. Other bytes share the bits.
+/// A bit for a letter in either case, for filters on how words start. Other bytes share the bits.
 #[inline]
 pub(crate) const fn letter_bit(byte: u8) -> u32 {
     1 << (byte & 31)
@@ -72,8 +74,8 @@ pub(crate) fn word_end(text: &[u8], start: usize) -> usize {
 
 /// The sub-words of a text, as byte ranges in order.
 ///
-/// A digit or lower-case run is a word (a lower-case run takes the capital before it along); a run of capitals
-/// is one, less its last capital when a lower-case letter follows.
+/// A run of digits or lower-case letters is a word (a lower-case run includes the capital before
+/// it). A run of capitals is a word, without its last capital if a lower-case letter follows.
 pub fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -84,15 +86,16 @@ pub fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// Has it two or more sub-words?
+/// Whether it has two or more sub-words.
 #[must_use]
 pub fn is_compound(text: &[u8]) -> bool {
     words(text).nth(1).is_some()
 }
 
-/// The stem of a word, lower-case: plural, *-ing*, *-ed* and final *e* are taken off.
+/// The lower-case stem of a word: plural, *-ing*, *-ed* and final *e* are removed.
 ///
-/// `core::matcher` relies on what happens to the first four bytes of a word (`starts_of_stem`), `query::Index` on its first staying.
+/// `core::matcher` relies on what happens to the first four bytes of a word (`starts_of_stem`);
+/// `query::Index` relies on the first byte staying the same.
 #[must_use]
 pub fn stem(word: &[u8]) -> Vec<u8> {
     let mut stem = word.to_ascii_lowercase();
@@ -100,7 +103,7 @@ pub fn stem(word: &[u8]) -> Vec<u8> {
     stem
 }
 
-/// [`stem`] without an allocation, for a word that is lower-case already.
+/// [`stem`] without an allocation, for a word that is already lower-case.
 pub(crate) fn stem_in_place(word: &mut Vec<u8>) {
     let len = word.len();
     if len > 4 && word.ends_with(b"ies") {
@@ -133,7 +136,8 @@ pub(crate) fn stem_in_place(word: &mut Vec<u8>) {
     }
 }
 
-/// Calls `found` with every whole identifier (`[A-Za-z_][A-Za-z0-9_]*`, three characters or more), in order.
+/// Calls `found` with every whole identifier (`[A-Za-z_][A-Za-z0-9_]*`, three characters or more),
+/// in order.
 pub fn identifiers<'a>(text: &'a [u8], mut found: impl FnMut(&'a [u8])) {
     let mut at = 0;
     while at < text.len() {
@@ -156,13 +160,14 @@ pub(crate) fn identifier_end(text: &[u8], start: usize) -> usize {
     start + text[start..].iter().take_while(|&&b| CLASS[b as usize] & IDENTIFIER != 0).count()
 }
 
-/// Calls `found` with every word of a script that is not plain ASCII, with its range and lower-cased.
+/// Calls `found` with every word that is not plain ASCII, its range, and its lower-case form.
 ///
-/// Chinese, Japanese and Korean runs give their overlapping pairs of characters (words are not separated there);
-/// every other alphabetic run that holds a letter beyond ASCII (`größe`, `ошибка`) is one word.
+/// Chinese, Japanese and Korean runs give their overlapping pairs of characters (words are not
+/// separated there); every other alphabetic run that holds a letter beyond ASCII (`größe`,
+/// `ошибка`) is one word.
 pub fn wide_words(text: &[u8], mut found: impl FnMut(Range<usize>, &str)) {
     let mut at = 0;
-    // Most text is ASCII: from one byte that is not to the next.
+    // Most text is ASCII, so jump from one non-ASCII byte to the next.
     while let Some(wide) = text[at..].find_non_ascii_byte().map(|offset| at + offset) {
         let is_letter = |b: &&u8| b.is_ascii_alphabetic();
         let start = wide - text[at..wide].iter().rev().take_while(is_letter).count();
@@ -186,7 +191,7 @@ fn wide_runs(text: &[u8], part: Range<usize>, found: &mut impl FnMut(Range<usize
         if broken || !c.is_alphabetic() {
             flush(&mut run, start);
         }
-        // A replacement character stands for an invalid byte; it is not alphabetic.
+        // Invalid bytes become replacement characters, which are not alphabetic.
         if c.is_alphabetic() {
             run.push((start, c));
         }
@@ -214,7 +219,8 @@ fn wide_run(run: &[(usize, char)], end: usize, found: &mut impl FnMut(Range<usiz
     }
 }
 
-/// Scripts written without spaces between words: Han, Hiragana, Katakana, Hangul (Unicode 16 blocks).
+/// Scripts written without spaces between words: Han, Hiragana, Katakana, Hangul (Unicode 16
+/// blocks).
 #[must_use]
 pub fn is_cjk(c: char) -> bool {
     matches!(c as u32,

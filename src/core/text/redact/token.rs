@@ -1,12 +1,15 @@
-//! Words that are credentials by their form: tokens with a published prefix, and words that look random.
+//! Words that are credentials by their form: tokens with a published prefix, and random-looking
+//! words.
 //!
-//! In: any text. Out: where such words are. What a word is given to plays no part here; `value.rs` judges by names.
+//! In: any text. Out: the ranges of such words. The name that a word is assigned to does not matter
+//! here; `value.rs` looks at names.
 
 use std::ops::Range;
 
-/// Published prefixes of issued tokens and the fewest characters that follow them. From the issuers' own
-/// documentation of their formats (GitHub, GitLab, Slack, Stripe, AWS, Google, npm, PyPI, Hugging Face,
-/// Anthropic, OpenAI, OpenRouter, SendGrid, DigitalOcean, Shopify, Vercel, age, TypeSafe).
+/// Published prefixes of tokens and the least number of characters that follow them, from the
+/// issuers' documentation of their formats (GitHub, GitLab, Slack, Stripe, AWS, Google, npm, PyPI,
+/// Hugging Face, Anthropic, OpenAI, OpenRouter, SendGrid, DigitalOcean, Shopify, Vercel, age,
+/// TypeSafe).
 const PREFIXES: &[(&str, usize)] = &[
     ("ghp_", 20),
     ("gho_", 20),
@@ -40,22 +43,24 @@ const PREFIXES: &[(&str, usize)] = &[
     ("AGE-SECRET-KEY-", 20),
 ];
 
-/// Bits per character from which a short literal looks random: English identifiers of this length stay below.
+/// Bits per character from which a short literal looks random; English identifiers of this length
+/// stay below it.
 pub(super) const LITERAL_ENTROPY: f64 = 3.0;
-/// Shortest word without any name that is hidden for its randomness: 128 bits in hexadecimal.
+/// Shortest word that is redacted for its randomness alone: 128 bits in hexadecimal.
 const MIN_RANDOM: usize = 32;
-/// Bits per character of random base64 of 32 characters: 4.6 ± 0.15 (mean of 10,000 draws), minus two deviations.
+/// Bits per character of random base64 of 32 characters: 4.6 ± 0.15 (mean of 10,000 draws), minus
+/// two deviations.
 const RANDOM_ENTROPY: f64 = 4.2;
-/// Share of neighbours in random base64 that differ in class (upper, lower, digit): 0.64 ± 0.085, minus two
-/// deviations; camel case reaches 0.4.
+/// Share of neighbours in random base64 that differ in class (upper, lower, digit): 0.64 ± 0.085,
+/// minus two deviations; camel case reaches 0.4.
 const RANDOM_CHANGES: f64 = 0.45;
 
-/// Whether a byte may stand in a token.
+/// Whether a byte may occur in a token.
 pub(super) fn is_word(byte: u8) -> bool {
     IS_WORD[usize::from(byte)]
 }
 
-/// Bytes that tokens consist of. A table: every byte that is sent is looked up.
+/// Bytes that tokens consist of. A table, because every byte that is sent is looked up.
 const IS_WORD: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -74,7 +79,7 @@ const MIN_TOKEN: usize = 13;
 pub(super) fn words(text: &str, is_random: fn(&str) -> bool, found: &mut Vec<Range<usize>>) {
     for range in long_words(text.as_bytes()) {
         let word = &text[range.clone()];
-        // Every token has a digit, but for one in 28 of AWS's key ids.
+        // Every token has a digit, except for one in 28 of AWS's key ids.
         let has_digit = word.bytes().any(|b| b.is_ascii_digit());
         if !has_digit && !word.contains('A') {
             continue;
@@ -85,7 +90,8 @@ pub(super) fn words(text: &str, is_random: fn(&str) -> bool, found: &mut Vec<Ran
     }
 }
 
-/// Runs of at least [`MIN_TOKEN`] word characters. From the end of each window, so that most bytes are never looked at.
+/// Runs of at least [`MIN_TOKEN`] word characters. Searched from the end of each window, so that
+/// most bytes are never examined.
 fn long_words(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -103,10 +109,10 @@ fn long_words(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// What AWS's key ids begin with: base 32 follows, so that one in 28 has no digit.
+/// The start of AWS's key ids: base 32 follows, so one in 28 has no digit.
 const AWS_IDS: [&str; 2] = ["AKIA", "ASIA"];
 
-/// Bytes that a published prefix begins with: few places in a text are looked at twice.
+/// First bytes of published prefixes, so that few positions in a text are examined twice.
 const FIRST_OF_PREFIX: [bool; 256] = {
     let mut table = [false; 256];
     let mut k = 0;
@@ -120,7 +126,7 @@ const FIRST_OF_PREFIX: [bool; 256] = {
 /// Where a token with a published prefix starts in the word.
 fn known_token(word: &str) -> Option<usize> {
     let bytes = word.as_bytes();
-    // Once: a word may begin with a prefix at every third of its bytes.
+    // Only once: a word may contain a prefix at every third byte.
     let last_digit = bytes.iter().rposition(u8::is_ascii_digit);
     let is_token = |at: usize, &(prefix, least): &(&str, usize)| {
         let tail = bytes[at..].strip_prefix(prefix.as_bytes());
@@ -134,7 +140,7 @@ fn known_token(word: &str) -> Option<usize> {
         FIRST_OF_PREFIX[usize::from(bytes[*at])]
             && (*at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
     };
-    // Two bytes are compared in place; a whole prefix is a call.
+    // Comparing two bytes is inlined; comparing a whole prefix is a call.
     let begins = |at: usize, prefix: &str| {
         prefix.as_bytes()[0] == bytes[at] && prefix.as_bytes().get(1) == bytes.get(at + 1)
     };
