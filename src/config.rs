@@ -13,6 +13,8 @@ use anyhow::{Context as _, Result, bail};
 use crate::cache::private;
 use crate::index;
 use crate::project::files::Extensions;
+use crate::project::root::Root;
+use crate::project::{Project, scan};
 
 /// Looks up a variable; tests pass a table instead of the process's environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -133,6 +135,19 @@ pub const INDEX: Switch =
 pub fn index(environment: Environment<'_>) -> Result<Option<PathBuf>> {
     let folder = INDEX.read(environment)?.then(|| private::folder(environment)).flatten();
     Ok(folder.map(|folder| index::folder(&folder)))
+}
+
+/// A project with the settings that decide which of its files are ranked.
+///
+/// # Errors
+/// A setting with a wrong value.
+pub fn project(root: Root, environment: Environment<'_>) -> Result<Project> {
+    Ok(Project {
+        root,
+        extensions: extensions(environment),
+        max_file_bytes: scan::MAX_FILE_BYTES,
+        index: index(environment)?,
+    })
 }
 
 /// Who ranks for the prompt hook.

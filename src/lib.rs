@@ -26,6 +26,7 @@ pub mod cmd;
 pub mod compact;
 pub mod config;
 pub mod core;
+pub mod first_stage;
 pub mod hook;
 pub mod index;
 pub mod mcp;

@@ -1,40 +1,45 @@
-//! The whole way of a task through a project: list, read, rank, pick.
+//! The use case behind every way in: rank a project's files for a request and pick the best.
 //!
-//! The command line, the hook and the MCP server all call [`keywords`], or [`first_stage`] with a model of [`crate::rerank`] on
-//! top; they differ in how the task comes in and how the [`Pack`] goes out.
+//! The command line, the hook and the MCP server all call [`run`]. They differ only in how the
+//! request comes in and how the [`Pack`] goes out.
 
-use std::path::PathBuf;
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::config::Provider;
+use crate::config::{Environment, Provider};
 use crate::core::rerank::fuse::ScoredFile;
-use crate::core::search::corpus::{Corpus, Document};
-use crate::core::search::history::History;
+use crate::core::rerank::request::Estimate;
+use crate::core::search::corpus::Document;
 use crate::core::search::path_kind;
-use crate::core::search::query::{self, Query};
-use crate::core::search::rank::{self, Ranking, Reasons, Weights};
+use crate::core::search::rank::{self, Ranking, Reasons};
 use crate::core::search::snippet::{self, Window};
+use crate::first_stage::{FirstStage, Survey, first_stage};
 use crate::index::{self, IndexState};
-use crate::project::files::{self, Extensions};
-use crate::project::root::Root;
-use crate::project::{ProjectError, Warning, history, scan};
-use crate::rerank::ModelRanking;
+use crate::model::{Deadline, ModelError};
+use crate::project::{Project, ProjectError, Warning, scan};
+use crate::rerank::{self, Model, ModelRanking, Progress};
 
-/// What to rank for.
+/// What is asked for.
 #[derive(Debug, Clone)]
-pub struct Task {
-    /// What is to be done, in the person's words.
+pub struct PackRequest {
+    /// The task, in the user's words.
     pub text: String,
     /// Files to pick.
     pub limit: usize,
     /// Of how many of them to show the most relevant lines.
     pub code: usize,
-    /// Which files count as source.
-    pub extensions: Extensions,
-    /// Largest file to rank.
-    pub max_file_bytes: u64,
-    /// The folder of indexes; without one every file is read.
-    pub index: Option<PathBuf>,
+    /// Pick nothing, and ask no model, unless the task says something about this project.
+    pub only_if_distinctive: bool,
+}
+
+/// A decision model to ask on top of the local ranking.
+pub struct Reranker<'a> {
+    /// Whom to ask.
+    pub model: &'a Model,
+    /// When to stop asking; the verdicts so far are the answer then.
+    pub deadline: Deadline,
+    /// Told how many requests of how many are done.
+    pub progress: Progress<'a>,
 }
 
 /// The answer.
@@ -44,7 +49,7 @@ pub struct Pack {
     pub files: Vec<Pick>,
     /// Files that were ranked.
     pub n_candidates: usize,
-    /// Whether a word of the task says anything about this project. The hook is silent otherwise.
+    /// Whether a word of the task tells files of this project apart. The hook adds nothing otherwise.
     pub is_distinctive: bool,
     /// The most relevant lines of the first files.
     pub snippets: Vec<Snippet>,
@@ -54,6 +59,8 @@ pub struct Pack {
     pub decided: Option<ModelRanking>,
     /// How the index served.
     pub index: IndexState,
+    /// Whether the index should be built or rebuilt after this answer.
+    pub needs_index: bool,
     /// Listing and reading.
     pub collect: Duration,
     /// All of it.
@@ -92,128 +99,130 @@ pub struct Snippet {
     pub windows: Vec<Window>,
 }
 
-/// Everything known about a project for one query.
-pub struct Survey {
-    /// The query.
-    pub query: Query,
-    /// What the documents hold of it.
-    pub corpus: Corpus,
-    /// The project's past.
-    pub history: History,
-    /// What could not be read.
-    pub warnings: Vec<Warning>,
-    /// How the index served.
-    pub index: IndexState,
+/// Why there is no pack.
+#[derive(Debug)]
+pub enum PackError {
+    /// The project cannot be read.
+    Project(ProjectError),
+    /// The decision model cannot be asked, or has not answered.
+    Model(ModelError),
 }
 
-/// Finds out what a project holds of a query: by its index where there is one, by reading everything otherwise.
-///
-/// # Errors
-/// A repository that git cannot read.
-pub fn survey(root: &Root, task: &Task) -> Result<Survey, ProjectError> {
-    let query = query::query(&task.text);
-    let Some(folder) = &task.index else { return read(root, task, query, IndexState::Off) };
-    let of =
-        index::IndexScope { extensions: &task.extensions, max_file_bytes: task.max_file_bytes };
-    match index::survey(folder, root, &query, &of) {
-        Some(index::IndexedSurvey { corpus, history, warnings, is_stale }) => {
-            let index = if is_stale { IndexState::Stale } else { IndexState::Fresh };
-            Ok(Survey { query, corpus, history, warnings, index })
-        }
-        None => read(root, task, query, IndexState::Missing),
-    }
-}
-
-/// Lists and reads a project for a query; git's history is read at the same time.
-fn read(root: &Root, task: &Task, query: Query, index: IndexState) -> Result<Survey, ProjectError> {
-    let log = history::start(root);
-    let listing = files::list(root, &task.extensions)?;
-    let mut warnings = listing.warnings;
-    let (corpus, unread) = scan::scan(&root.path, listing.paths, &query, task.max_file_bytes);
-    warnings.extend(unread);
-    let (history, cut) = log.finish(&corpus.documents);
-    warnings.extend(cut);
-    Ok(Survey { query, corpus, history, warnings, index })
-}
-
-/// A project ranked locally, with what it was ranked from.
-pub struct FirstStage {
-    /// The project.
-    pub survey: Survey,
-    /// Its local ranking.
-    pub ranking: Ranking,
-    /// Listing and reading.
-    pub collect: Duration,
-}
-
-/// Surveys and ranks a project, locally.
-///
-/// # Errors
-/// A repository that git cannot read.
-pub fn first_stage(root: &Root, task: &Task, started: Instant) -> Result<FirstStage, ProjectError> {
-    let survey = survey(root, task)?;
-    let collect = started.elapsed();
-    let ranking = rank::rank(&survey.query, &survey.corpus, &survey.history, &Weights::default());
-    Ok(FirstStage { survey, ranking, collect })
-}
-
-/// Ranks a project's files for a task, locally.
-///
-/// # Errors
-/// A repository that git cannot read.
-pub fn keywords(root: &Root, task: &Task, started: Instant) -> Result<Pack, ProjectError> {
-    Ok(first_stage(root, task, started)?.pack(root, task, None, started))
-}
-
-impl FirstStage {
-    /// Picks the best: in the model's order if one was asked, else in the local one.
-    #[must_use]
-    pub fn pack(
-        self,
-        root: &Root,
-        task: &Task,
-        decided: Option<ModelRanking>,
-        started: Instant,
-    ) -> Pack {
-        let files = match &decided {
-            Some(decided) => self.judged(task, decided),
-            None => self.ranked(task),
-        };
-        let documents = files.iter().take(task.code).map(|(document, _)| *document);
-        let snippets =
-            documents.filter_map(|document| snippet(root, task, &self.survey, document)).collect();
-        Pack {
-            files: files.into_iter().map(|(_, pick)| pick).collect(),
-            n_candidates: self.survey.corpus.documents.len(),
-            is_distinctive: self.ranking.is_distinctive,
-            snippets,
-            warnings: self.survey.warnings,
-            decided,
-            index: self.survey.index,
-            collect: self.collect,
-            total: started.elapsed(),
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PackError::Project(error) => error.fmt(f),
+            PackError::Model(error) => error.fmt(f),
         }
     }
+}
 
-    fn ranked(&self, task: &Task) -> Vec<(u32, Pick)> {
-        let best = (1..).zip(self.ranking.candidates.iter().take(task.limit));
-        let with_pick = |(place, candidate): (usize, &rank::Candidate)| {
-            let pick = pick(&self.survey, &self.ranking, candidate.document, candidate.score);
-            (candidate.document, Pick { keyword_rank: Some(place), ..pick })
-        };
-        best.map(with_pick).collect()
-    }
+impl std::error::Error for PackError {}
 
-    fn judged(&self, task: &Task, decided: &ModelRanking) -> Vec<(u32, Pick)> {
-        let with_pick = |file: &ScoredFile| {
-            let document = u32::try_from(file.document).ok()?;
-            let pick = pick(&self.survey, &self.ranking, document, file.score);
-            let keyword_rank = file.keyword_rank.map(|rank| rank + 1);
-            let judged = Some(file.clone());
-            Some((document, Pick { keyword_rank, by: decided.provider, judged, ..pick }))
-        };
-        decided.reranked.files.iter().take(task.limit).filter_map(with_pick).collect()
+impl From<ProjectError> for PackError {
+    fn from(error: ProjectError) -> PackError {
+        PackError::Project(error)
     }
+}
+
+impl From<ModelError> for PackError {
+    fn from(error: ModelError) -> PackError {
+        PackError::Model(error)
+    }
+}
+
+/// Ranks a project's files for a request, locally, then with a decision model if one is given.
+///
+/// # Errors
+/// A repository that git cannot read; a model that cannot be asked. Never a local ranking in the
+/// model's name.
+pub fn run(
+    project: &Project,
+    request: &PackRequest,
+    reranker: Option<Reranker<'_>>,
+    started: Instant,
+) -> Result<Pack, PackError> {
+    let stage = first_stage(project, &request.text, started)?;
+    if request.only_if_distinctive && !stage.ranking.is_distinctive {
+        return Ok(pack(project, stage, Vec::new(), None, 0, started));
+    }
+    let ask =
+        |r: Reranker<'_>| r.model.rerank(&stage, project, &request.text, r.deadline, r.progress);
+    let decided = reranker.map(ask).transpose()?;
+    let picks = match &decided {
+        Some(decided) => judged(&stage, request.limit, decided),
+        None => ranked(&stage, request.limit),
+    };
+    Ok(pack(project, stage, picks, decided, request.code, started))
+}
+
+/// What ranking with the provider would send and cost. Needs no key and sends nothing.
+///
+/// # Errors
+/// A repository that git cannot read; a setting that is out of range.
+pub fn estimate(
+    project: &Project,
+    request: &PackRequest,
+    provider: Provider,
+    environment: Environment<'_>,
+) -> Result<Estimate, PackError> {
+    let stage = first_stage(project, &request.text, Instant::now())?;
+    Ok(rerank::estimate(provider, &stage, project, &request.text, environment)?)
+}
+
+/// Has the index rebuilt in the background if this answer showed that it should be. Called after the
+/// answer is written: without an index the next answer is as right, only slower.
+pub fn refresh_index(project: &Project, pack: &Pack) {
+    if pack.needs_index {
+        let _ = index::build_later(&project.root);
+    }
+}
+
+/// Puts the answer together; shows the lines of the first `code` files.
+fn pack(
+    project: &Project,
+    stage: FirstStage,
+    picks: Vec<(u32, Pick)>,
+    decided: Option<ModelRanking>,
+    code: usize,
+    started: Instant,
+) -> Pack {
+    let documents = picks.iter().take(code).map(|(document, _)| *document);
+    let snippets =
+        documents.filter_map(|document| snippet(project, &stage.survey, document)).collect();
+    let n_candidates = stage.survey.corpus.documents.len();
+    Pack {
+        files: picks.into_iter().map(|(_, pick)| pick).collect(),
+        n_candidates,
+        is_distinctive: stage.ranking.is_distinctive,
+        snippets,
+        warnings: stage.survey.warnings,
+        decided,
+        needs_index: index::is_due(stage.survey.index, n_candidates),
+        index: stage.survey.index,
+        collect: stage.collect,
+        total: started.elapsed(),
+    }
+}
+
+fn ranked(stage: &FirstStage, limit: usize) -> Vec<(u32, Pick)> {
+    let best = (1..).zip(stage.ranking.candidates.iter().take(limit));
+    let with_pick = |(place, candidate): (usize, &rank::Candidate)| {
+        let pick = pick(&stage.survey, &stage.ranking, candidate.document, candidate.score);
+        (candidate.document, Pick { keyword_rank: Some(place), ..pick })
+    };
+    best.map(with_pick).collect()
+}
+
+fn judged(stage: &FirstStage, limit: usize, decided: &ModelRanking) -> Vec<(u32, Pick)> {
+    let with_pick = |file: &ScoredFile| {
+        let document = u32::try_from(file.document).ok()?;
+        let pick = pick(&stage.survey, &stage.ranking, document, file.score);
+        let keyword_rank = file.keyword_rank.map(|rank| rank + 1);
+        let judged = Some(file.clone());
+        Some((document, Pick { keyword_rank, by: decided.provider, judged, ..pick }))
+    };
+    decided.reranked.files.iter().take(limit).filter_map(with_pick).collect()
 }
 
 fn pick(survey: &Survey, ranking: &Ranking, document: u32, score: f64) -> Pick {
@@ -239,10 +248,10 @@ fn pick(survey: &Survey, ranking: &Ranking, document: u32, score: f64) -> Pick {
 }
 
 /// The file is read again: only a few are shown, and none was kept.
-fn snippet(root: &Root, task: &Task, survey: &Survey, document: u32) -> Option<Snippet> {
+fn snippet(project: &Project, survey: &Survey, document: u32) -> Option<Snippet> {
     let path = &survey.corpus.documents[document as usize].path;
     let mut text = Vec::new();
-    match scan::read(&root.path, path, task.max_file_bytes, &mut text) {
+    match scan::read(&project.root.path, path, project.max_file_bytes, &mut text) {
         scan::Reading::Read(_) => {
             let windows = snippet::windows(&text, &survey.query);
             (!windows.is_empty()).then(|| Snippet { path: display(path), windows })

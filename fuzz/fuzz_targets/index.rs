@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use context_packer::pack::{self, Task};
+use context_packer::first_stage;
 use context_packer::project::files::Extensions;
 use context_packer::project::root::{self, Root};
 use context_packer::index;
-use context_packer::project::scan;
+use context_packer::project::{Project, scan};
 use libfuzzer_sys::fuzz_target;
 
 /// A project of a few files, its index, and what is answered without one.
@@ -37,7 +37,7 @@ static SETUP: LazyLock<Setup> = LazyLock::new(|| {
     let root = root::exactly(&project).expect("the folder just made");
     std::thread::sleep(index::FINE_DOUBT * 2);
     let extensions = Extensions::default();
-    let of = index::Task { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
+    let of = index::IndexScope { extensions: &extensions, max_file_bytes: scan::MAX_FILE_BYTES };
     index::build(&folder, &root, &of).expect("an index");
     let index = find(&folder).expect("the index just made");
     let bytes = fs::read(&index).expect("the index just made");
@@ -52,10 +52,10 @@ fn find(folder: &Path) -> Option<PathBuf> {
 }
 
 fn answer(root: &Root, index: Option<PathBuf>) -> String {
-    let text = "fix the retry of uploads in HTTPClient and parse_config, größe 修复".to_owned();
     let (extensions, max_file_bytes) = (Extensions::default(), scan::MAX_FILE_BYTES);
-    let task = Task { text, limit: 10, code: 0, extensions, max_file_bytes, index };
-    let survey = pack::survey(root, &task).expect("a project with files");
+    let project = Project { root: root.clone(), extensions, max_file_bytes, index };
+    let text = "fix the retry of uploads in HTTPClient and parse_config, größe 修复";
+    let survey = first_stage::survey(&project, text).expect("a project with files");
     format!("{:?}{:?}{:?}", survey.corpus, survey.history, survey.warnings)
 }
 

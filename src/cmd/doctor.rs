@@ -12,10 +12,9 @@ use crate::args::DoctorArgs;
 use crate::cache::private;
 use crate::config::{self, Environment, Provider};
 use crate::hook::{journal, skip_rules};
-use crate::index;
-use crate::pack::{self, Task};
-use crate::project::root::Root;
-use crate::project::{counted, git, scan};
+use crate::index::{self, IndexScope};
+use crate::pack::{self, PackRequest};
+use crate::project::{Project, counted, git};
 use crate::render;
 use crate::rerank::Model;
 
@@ -123,35 +122,32 @@ fn verdict(
         return report + &format!("  the hook stays silent: {error}\n");
     }
     let started = Instant::now();
-    let root = match project(given, environment) {
-        Ok(root) => root,
+    let project = match project(given, environment) {
+        Ok(project) => project,
         Err(error) => return report + &format!("  the hook stays silent: {error:#}\n"),
     };
-    let _ = writeln!(report, "  project {}", root.path.display());
-    let task = Task {
+    let _ = writeln!(report, "  project {}", project.root.path.display());
+    let limit = config::HOOK_LIMIT.read(environment).unwrap_or(config::HOOK_LIMIT.default);
+    let request = PackRequest {
         text: text.to_owned(),
-        limit: config::HOOK_LIMIT.read(environment).unwrap_or(config::HOOK_LIMIT.default) as usize,
+        limit: limit as usize,
         code: 0,
-        extensions: config::extensions(environment),
-        max_file_bytes: scan::MAX_FILE_BYTES,
-        index: config::index(environment).ok().flatten(),
+        only_if_distinctive: false,
     };
-    report += &index_line(&root, &task);
-    match pack::keywords(&root, &task, started) {
+    report += &index_line(&project);
+    match pack::run(&project, &request, None, started) {
         Err(error) => _ = writeln!(report, "  the hook stays silent: {error}"),
         Ok(pack) => report += &outcome(&pack),
     }
     report
 }
 
-fn index_line(root: &Root, task: &Task) -> String {
-    let Some(folder) = &task.index else {
+fn index_line(project: &Project) -> String {
+    let Some(folder) = &project.index else {
         return "  index   off: CONTEXT_PACKER_INDEX is 0, or there is nowhere to keep it\n"
             .to_owned();
     };
-    let of =
-        index::IndexScope { extensions: &task.extensions, max_file_bytes: task.max_file_bytes };
-    match index::status(folder, root, &of).found {
+    match index::status(folder, &project.root, &IndexScope::of(project)).found {
         Some(found) => {
             format!("  index   of {}, made {} ago\n", counted(found.n_files), since(found.seconds))
         }

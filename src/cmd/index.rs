@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use super::pack::project;
+use super::pack::root;
 use crate::args::{IndexAction, IndexArgs};
 use crate::config::{self, Environment};
 use crate::index::{self, BuildReport, IndexError, Status};
@@ -19,7 +19,7 @@ use crate::render;
 /// output.
 pub fn run(args: &IndexArgs) -> Result<()> {
     let environment: Environment<'_> = &config::process_environment;
-    let root = project(args.root.as_deref(), environment)?;
+    let root = root(args.root.as_deref(), environment)?;
     let Some(folder) = config::index(environment)? else {
         bail!(
             "indexes are off: CONTEXT_PACKER_INDEX is 0, or neither HOME nor CONTEXT_PACKER_CACHE is set"

@@ -9,13 +9,12 @@ use anyhow::{Context as _, Result, bail};
 use crate::args::PackArgs;
 use crate::config::{self, Environment, Provider};
 use crate::core::rerank::request::Estimate;
-use crate::index;
 use crate::model::Deadline;
-use crate::pack::{self, Task};
+use crate::pack::{self, PackRequest, Reranker};
+use crate::project::Project;
 use crate::project::root::{self, Root};
-use crate::project::scan;
 use crate::render;
-use crate::rerank::{self, Model};
+use crate::rerank::Model;
 
 /// Files picked by default, as in the reference implementation.
 const DEFAULT_LIMIT: usize = 10;
@@ -32,34 +31,29 @@ pub fn run(args: &PackArgs, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<
         Some(name) => Provider::parse(name)?,
         None => config::provider(environment)?,
     };
-    // Before any work, so that a missing key is reported at once.
+    // Before any work: a missing key is reported at once.
     let model = if args.estimate { None } else { Model::open(provider, environment)? };
-    let root = project(args.root.as_deref(), environment)?;
+    let project = project(args.root.as_deref(), environment)?;
     let text = given(&args.task)?;
-    let task = Task {
+    let request = PackRequest {
         text: text.clone(),
         limit: args.limit.unwrap_or(DEFAULT_LIMIT),
         code: args.code.unwrap_or(0),
-        extensions: config::extensions(environment),
-        max_file_bytes: scan::MAX_FILE_BYTES,
-        index: config::index(environment)?,
+        only_if_distinctive: false,
     };
-    let stage = pack::first_stage(&root, &task, started)?;
     if args.estimate {
-        let estimate = rerank::estimate(provider, &stage, &root, &task, environment)?;
+        let estimate = pack::estimate(&project, &request, provider, environment)?;
         return print(&estimated(provider, &estimate, args.json)?);
     }
-    let ask = |model: Model| model.rerank(&stage, &root, &task, Deadline::NEVER, progress);
-    let decided = model.map(ask).transpose()?;
-    let pack = stage.pack(&root, &task, decided, started);
+    let deadline = Deadline::NEVER;
+    let reranker = model.as_ref().map(|model| Reranker { model, deadline, progress });
+    let pack = pack::run(&project, &request, reranker, started)?;
+    let root = &project.root.path;
     print(&match args.json {
-        true => render::json::pack(&pack, &text, &root.path)?,
-        false => render::text::pack(&pack, &root.path, args.explain),
+        true => render::json::pack(&pack, &text, root)?,
+        false => render::text::pack(&pack, root, args.explain),
     })?;
-    if index::is_due(pack.index, pack.n_candidates) {
-        // Without an index the next answer is the same, only slower.
-        let _ = index::build_later(&root);
-    }
+    pack::refresh_index(&project, &pack);
     Ok(())
 }
 
@@ -87,9 +81,14 @@ fn print(text: &str) -> Result<()> {
     Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }
 
-/// `--root` unchanged, or else the project around the session's or the working directory.
-pub(crate) fn project(given: Option<&Path>, environment: Environment<'_>) -> Result<Root> {
-    if let Some(folder) = given {
+/// The project at `--root`; without one, around the session's or the working directory.
+pub(crate) fn project(folder: Option<&Path>, environment: Environment<'_>) -> Result<Project> {
+    config::project(root(folder, environment)?, environment)
+}
+
+/// `--root` as it is; without one, the project around the session's or the working directory.
+pub(crate) fn root(folder: Option<&Path>, environment: Environment<'_>) -> Result<Root> {
+    if let Some(folder) = folder {
         return Ok(root::exactly(folder)?);
     }
     match environment("CLAUDE_PROJECT_DIR") {

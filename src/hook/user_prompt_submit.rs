@@ -8,12 +8,11 @@ use super::session::Session;
 use super::{Reply, project_folder, skip_rules, wire};
 use crate::cache::private;
 use crate::config::{self, Environment};
-use crate::index;
 use crate::model::Deadline;
-use crate::pack::{self, FirstStage, Pack, Task};
+use crate::pack::{self, Pack, PackRequest, Reranker};
 use crate::project::files::Extensions;
 use crate::project::root::Root;
-use crate::project::{root, scan};
+use crate::project::{Project, root, scan};
 use crate::render;
 use crate::rerank::Model;
 
@@ -47,38 +46,33 @@ fn within(time: Duration, work: impl FnOnce() -> Reply + Send + 'static) -> Repl
     }
 }
 
+/// The answer and, if the index should be rebuilt after it, the project.
 fn answer(input: &wire::Input, settings: &HookSettings, started: Instant) -> Result<Reply, String> {
     let root = root::around(&project_folder(input, settings.project_dir.clone())?)
         .map_err(|error| error.to_string())?;
-    let task = settings.task(input.prompt.as_deref().unwrap_or_default());
-    let stage = pack::first_stage(&root, &task, started).map_err(|error| error.to_string())?;
-    let is_due = index::is_due(stage.survey.index, stage.survey.corpus.documents.len());
-    let reply = speak(input, settings, &root, &task, stage, started)?;
-    Ok(Reply { reindex: is_due.then_some(root), ..reply })
+    let project = settings.project(root);
+    let deadline = Deadline::at(started + settings.time_for_model());
+    let progress = &|_, _| ();
+    let reranker = settings.model.as_ref().map(|model| Reranker { model, deadline, progress });
+    let request = settings.request(input.prompt.as_deref().unwrap_or_default());
+    let pack =
+        pack::run(&project, &request, reranker, started).map_err(|error| error.to_string())?;
+    let reply = reply(input, settings, &project.root, &pack)?;
+    Ok(Reply { reindex: pack.needs_index.then_some(project.root), ..reply })
 }
 
-/// The answer, unless there is nothing to say or it was just said.
-fn speak(
+/// The list as context, unless it is empty or the same as at the previous prompt.
+fn reply(
     input: &wire::Input,
     settings: &HookSettings,
     root: &Root,
-    task: &Task,
-    stage: FirstStage,
-    started: Instant,
+    pack: &Pack,
 ) -> Result<Reply, String> {
-    // The check that costs nothing comes before the model that does.
-    if !stage.ranking.is_distinctive || stage.ranking.candidates.is_empty() {
+    if pack.files.is_empty() || settings.repeats_last_list(input, pack) {
         return Ok(Reply::silent());
     }
-    let due = Deadline::at(started + settings.time_for_model());
-    let ask = |model: &Model| model.rerank(&stage, root, task, due, &|_, _| ());
-    let decided = settings.model.as_ref().map(ask).transpose().map_err(|e| e.to_string())?;
-    let pack = stage.pack(root, task, decided, started);
-    if settings.repeats_last_list(input, &pack) {
-        return Ok(Reply::silent());
-    }
-    let context = render::hook::context(&pack, &root.path);
-    let notice = settings.notice.then(|| render::hook::notice(&pack));
+    let context = render::hook::context(pack, &root.path);
+    let notice = settings.notice.then(|| render::hook::notice(pack));
     let output =
         wire::prompt_output(&context, notice.as_deref()).map_err(|error| error.to_string())?;
     Ok(Reply { output: Some(output), ..Reply::default() })
@@ -122,14 +116,21 @@ impl HookSettings {
         self.deadline - WRITING.min(self.deadline / 4)
     }
 
-    fn task(&self, text: &str) -> Task {
-        Task {
-            text: text.to_owned(),
-            limit: self.limit,
-            code: self.code,
+    fn project(&self, root: Root) -> Project {
+        Project {
+            root,
             extensions: self.extensions.clone(),
             max_file_bytes: scan::MAX_FILE_BYTES,
             index: self.index.clone(),
+        }
+    }
+
+    fn request(&self, text: &str) -> PackRequest {
+        PackRequest {
+            text: text.to_owned(),
+            limit: self.limit,
+            code: self.code,
+            only_if_distinctive: true,
         }
     }
 

@@ -26,9 +26,9 @@ use std::process::{Command, Stdio};
 use crate::core::search::corpus::Corpus;
 use crate::core::search::history::History;
 use crate::core::search::query::Query;
-use crate::project::Warning;
 use crate::project::files::Extensions;
 use crate::project::root::Root;
+use crate::project::{Project, Warning};
 
 pub use self::build::BuildReport;
 pub use self::stamp::FINE_DOUBT;
@@ -40,6 +40,15 @@ pub struct IndexScope<'a> {
     pub extensions: &'a Extensions,
     /// Largest file to rank.
     pub max_file_bytes: u64,
+}
+
+impl IndexScope<'_> {
+    /// What a project's index is for.
+    #[must_use]
+    pub fn of(project: &Project) -> IndexScope<'_> {
+        let Project { extensions, max_file_bytes, .. } = project;
+        IndexScope { extensions, max_file_bytes: *max_file_bytes }
+    }
 }
 
 /// How an index served.
@@ -142,7 +151,7 @@ pub fn build(folder: &Path, root: &Root, task: &IndexScope<'_>) -> Result<BuildR
 /// Projects of fewer documents are read faster than a process is started to index them.
 const MIN_DOCUMENTS: usize = 50;
 
-/// Is an index worth renewing after it served so?
+/// Should the index be rebuilt after this lookup?
 #[must_use]
 pub fn is_due(index: IndexState, n_documents: usize) -> bool {
     matches!(index, IndexState::Missing | IndexState::Stale) && n_documents >= MIN_DOCUMENTS

@@ -9,13 +9,10 @@ use serde_json::value::RawValue;
 use super::ServerSettings;
 use super::arguments::{Arguments, Parameter, ParameterKind};
 use crate::config::{self, Environment, Provider};
-use crate::index;
 use crate::model::Deadline;
-use crate::pack::{self, Task};
+use crate::pack::{self, PackRequest, Reranker};
 use crate::project::root::Root;
-use crate::project::scan;
 use crate::render;
-use crate::rerank::Model;
 
 /// The server's instructions. Clients show them to the model whether or not a tool is used, so one
 /// sentence.
@@ -130,27 +127,22 @@ fn pack_context(context: &Context<'_>) -> Result<ToolAnswer, String> {
     };
     let provider = provider.map_err(|error| format!("{error:#}"))?;
     let model = settings.models.get(provider).map_err(ToString::to_string)?;
-    let task = Task {
-        text: arguments.text("task").unwrap_or_default().to_owned(),
+    let text = arguments.text("task").unwrap_or_default().to_owned();
+    let request = PackRequest {
+        text: text.clone(),
         limit: arguments.number("limit"),
         code: arguments.number("code"),
-        extensions: config::extensions(environment),
-        max_file_bytes: scan::MAX_FILE_BYTES,
-        index: config::index(environment).map_err(|error| format!("{error:#}"))?,
+        only_if_distinctive: false,
     };
+    let project = config::project(root.clone(), environment).map_err(|e| format!("{e:#}"))?;
     (context.progress)(0, 1, "ranking the project's files");
-    let stage = pack::first_stage(root, &task, started).map_err(|error| error.to_string())?;
-    let due = Deadline::at(started + MODEL_TIME).or_when(context.is_cancelled.clone());
-    let progress = |done, all| (context.progress)(done, all, "asking the decision model");
-    let ask = |model: &Model| model.rerank(&stage, root, &task, due, &progress);
-    let decided = model.map(ask).transpose().map_err(|error| error.to_string())?;
-    let pack = stage.pack(root, &task, decided, started);
-    if index::is_due(pack.index, pack.n_candidates) {
-        // Without an index the next answer is the same, only slower.
-        let _ = index::build_later(root);
-    }
+    let deadline = Deadline::at(started + MODEL_TIME).or_when(context.is_cancelled.clone());
+    let progress = &|done, all| (context.progress)(done, all, "asking the decision model");
+    let reranker = model.map(|model| Reranker { model, deadline, progress });
+    let pack = pack::run(&project, &request, reranker, started).map_err(|e| e.to_string())?;
+    pack::refresh_index(&project, &pack);
     let structured =
-        render::json::structured(&pack, &task.text, &root.path).map_err(|e| e.to_string())?;
+        render::json::structured(&pack, &text, &root.path).map_err(|e| e.to_string())?;
     let text = render::text::pack(&pack, &root.path, arguments.is_on("explain"));
     Ok(ToolAnswer { text, structured })
 }

@@ -21,4 +21,3 @@ pub use self::client::Client;
 pub use self::error::ModelError;
 pub use self::run::{Deadline, Run};
 pub use self::settings::Settings;
-pub use crate::rerank::jev::{Project, Reranked, rerank};

@@ -10,6 +10,22 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use self::files::Extensions;
+use self::root::Root;
+
+/// A project to rank, and which of its files count.
+#[derive(Debug, Clone)]
+pub struct Project {
+    /// Its folder.
+    pub root: Root,
+    /// Which files count as source.
+    pub extensions: Extensions,
+    /// Largest file to rank.
+    pub max_file_bytes: u64,
+    /// The folder of indexes; without one every file is read.
+    pub index: Option<PathBuf>,
+}
+
 /// Why a project cannot be ranked. Everything less is a [`Warning`].
 #[derive(Debug)]
 pub enum ProjectError {

@@ -9,8 +9,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Provider;
 use crate::core::rerank::request::Estimate;
-use crate::model::Reranked;
 use crate::pack::{Pack, Pick};
+use crate::rerank::jev::Reranked;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,6 +1,6 @@
 //! Estimates what a run would send and cost. Reads files, opens no connection.
 
-use super::jev::{Project, dollars};
+use super::jev::{RankedFiles, dollars};
 use super::laya;
 use super::passes::Pass;
 use crate::core::rerank::request::{
@@ -11,7 +11,7 @@ use crate::model::settings::Depth;
 /// For the hosted model. Which files the sketches will promote is unknown: they are estimated like
 /// the first stage's best, and as if none of those were among them.
 #[must_use]
-pub fn jev(depth: &Depth, task: &str, project: &Project<'_>) -> Estimate {
+pub fn jev(depth: &Depth, task: &str, project: &RankedFiles<'_>) -> Estimate {
     let task = cut(task.trim(), TASK_CHARS);
     let sketched: Vec<usize> = project.by_rank().take(depth.sketch_files).collect();
     let (sketch_requests, sketch_tokens) = requests(task, project, Pass::Sketch, &sketched);
@@ -36,7 +36,7 @@ pub fn jev(depth: &Depth, task: &str, project: &Project<'_>) -> Estimate {
 
 /// For the model on this machine: one request per file of the shortlist, no price.
 #[must_use]
-pub fn laya(task: &str, project: &Project<'_>) -> Estimate {
+pub fn laya(task: &str, project: &RankedFiles<'_>) -> Estimate {
     let shortlist = &project.first_stage[..project.first_stage.len().min(POOL)];
     let tokens = |&document: &usize| ask_tokens(&laya::request(task, project, document).0);
     Estimate {
@@ -48,7 +48,7 @@ pub fn laya(task: &str, project: &Project<'_>) -> Estimate {
 }
 
 /// Requests and tokens of one pass.
-fn requests(task: &str, project: &Project<'_>, pass: Pass, files: &[usize]) -> (usize, u64) {
+fn requests(task: &str, project: &RankedFiles<'_>, pass: Pass, files: &[usize]) -> (usize, u64) {
     let mut source = Vec::new();
     let mut text = |&document: &usize| {
         (project.read)(document, &mut source);

@@ -21,8 +21,8 @@ use crate::model::run::{Deadline, Run, RunStats};
 use crate::model::settings::{DOLLARS_PER_MILLION, Settings};
 use crate::model::wire::Answer;
 
-/// The files of a project as the first stage ranked them.
-pub struct Project<'a> {
+/// The files of a project as the first stage knows them.
+pub struct RankedFiles<'a> {
     /// Path of each document, relative to the root, with `/`.
     pub paths: &'a [&'a str],
     /// Documents from best to worst; those without any evidence may be missing.
@@ -32,8 +32,8 @@ pub struct Project<'a> {
     pub read: &'a (dyn Fn(usize, &mut Vec<u8>) + Sync),
 }
 
-impl Project<'_> {
-    /// All documents: those of the first stage in its order, then the rest in index order.
+impl RankedFiles<'_> {
+    /// All documents: those of the first stage in its order, then the rest in theirs.
     pub(super) fn by_rank(&self) -> impl Iterator<Item = usize> + '_ {
         let mut is_ranked = vec![false; self.paths.len()];
         for &document in self.first_stage {
@@ -84,7 +84,7 @@ pub(super) struct RerankContext<'a> {
     pub(super) settings: &'a Settings,
     pub(super) run: &'a Run,
     pub(super) task: &'a str,
-    pub(super) project: &'a Project<'a>,
+    pub(super) project: &'a RankedFiles<'a>,
     pub(super) progress: Progress<'a>,
     /// Redacted credentials by document, because a document is sent up to three times.
     pub(super) redacted: Mutex<BTreeMap<usize, usize>>,
@@ -100,7 +100,7 @@ pub fn rerank(
     client: &Client,
     settings: &Settings,
     task: &str,
-    project: &Project<'_>,
+    project: &RankedFiles<'_>,
     deadline: Deadline,
     progress: Progress<'_>,
 ) -> Result<Reranked, ModelError> {

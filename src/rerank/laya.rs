@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::jev::{Progress, Project, Reranked, milliseconds};
+use super::jev::{Progress, RankedFiles, Reranked, milliseconds};
 use crate::core::rerank::fuse::fuse;
 use crate::core::rerank::request::{ModelRequest, POOL, Question, RequestState, cut};
 use crate::core::rerank::sketch::body;
@@ -34,7 +34,7 @@ pub fn rerank(
     client: &Client,
     settings: &Settings,
     task: &str,
-    project: &Project<'_>,
+    project: &RankedFiles<'_>,
     deadline: Deadline,
     progress: Progress<'_>,
 ) -> Result<Reranked, ModelError> {
@@ -112,7 +112,11 @@ fn warnings(partial: bool, redacted: usize) -> Vec<String> {
 }
 
 /// One file, one question.
-pub(super) fn request(task: &str, project: &Project<'_>, document: usize) -> (ModelRequest, usize) {
+pub(super) fn request(
+    task: &str,
+    project: &RankedFiles<'_>,
+    document: usize,
+) -> (ModelRequest, usize) {
     let path = project.paths[document];
     let mut source = Vec::new();
     (project.read)(document, &mut source);

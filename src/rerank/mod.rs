@@ -8,14 +8,14 @@ pub mod passes;
 use std::borrow::Cow;
 use std::fmt;
 
-use self::jev::{Project, Reranked};
+pub use self::jev::Progress;
+use self::jev::{RankedFiles, Reranked};
 use crate::config::{Environment, Provider};
 use crate::core::rerank::request::Estimate;
+use crate::first_stage::FirstStage;
 use crate::model::settings::Depth;
 use crate::model::{Client, Deadline, ModelError, Settings};
-use crate::pack::{FirstStage, Task};
-use crate::project::root::Root;
-use crate::project::scan;
+use crate::project::{Project, scan};
 
 /// An opened decision model.
 pub struct Model {
@@ -58,17 +58,17 @@ impl Model {
     pub fn rerank(
         &self,
         stage: &FirstStage,
-        root: &Root,
-        task: &Task,
+        project: &Project,
+        task: &str,
         deadline: Deadline,
-        progress: jev::Progress<'_>,
+        progress: Progress<'_>,
     ) -> Result<ModelRanking, ModelError> {
         let rerank = match self.provider {
             Provider::Laya => laya::rerank,
             Provider::Jev | Provider::Keywords => jev::rerank,
         };
-        let reranked = with_project(stage, root, task, |project| {
-            rerank(&self.client, &self.settings, &task.text, project, deadline, progress)
+        let reranked = with_files(stage, project, |files| {
+            rerank(&self.client, &self.settings, task, files, deadline, progress)
         })?;
         Ok(ModelRanking { provider: self.provider, reranked })
     }
@@ -117,25 +117,24 @@ impl Models {
 pub fn estimate(
     provider: Provider,
     stage: &FirstStage,
-    root: &Root,
-    task: &Task,
+    project: &Project,
+    task: &str,
     environment: Environment<'_>,
 ) -> Result<Estimate, ModelError> {
     let depth = Depth::read(environment)?;
-    Ok(with_project(stage, root, task, |project| match provider {
+    Ok(with_files(stage, project, |files| match provider {
         Provider::Keywords => Estimate::default(),
-        Provider::Jev => estimate::jev(&depth, &task.text, project),
-        Provider::Laya => estimate::laya(&task.text, project),
+        Provider::Jev => estimate::jev(&depth, task, files),
+        Provider::Laya => estimate::laya(task, files),
     }))
 }
 
-/// Presents a project to the model's side: paths as text, the order of the first stage, files by
-/// number.
-fn with_project<R>(
+/// Gives the model's side what it needs of a project: paths as text, the local ranking, and a way to
+/// read a file by its number.
+fn with_files<R>(
     stage: &FirstStage,
-    root: &Root,
-    task: &Task,
-    work: impl FnOnce(&Project<'_>) -> R,
+    project: &Project,
+    work: impl FnOnce(&RankedFiles<'_>) -> R,
 ) -> R {
     let documents = &stage.survey.corpus.documents;
     let paths: Vec<Cow<'_, str>> =
@@ -145,10 +144,10 @@ fn with_project<R>(
         stage.ranking.candidates.iter().map(|c| c.document as usize).collect();
     let read = |document: usize, buffer: &mut Vec<u8>| {
         let path = &documents[document].path;
-        match scan::read(&root.path, path, task.max_file_bytes, buffer) {
+        match scan::read(&project.root.path, path, project.max_file_bytes, buffer) {
             scan::Reading::Read(_) => {}
             _ => buffer.clear(),
         }
     };
-    work(&Project { paths: &paths, first_stage: &first_stage, read: &read })
+    work(&RankedFiles { paths: &paths, first_stage: &first_stage, read: &read })
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use context_packer::first_stage;
 use context_packer::index::{self, IndexState};
-use context_packer::pack::{self, Task};
 use context_packer::project::files::Extensions;
-use context_packer::project::{root, scan};
+use context_packer::project::root::{self, Root};
+use context_packer::project::{Project, scan};
 use proptest::prelude::*;
 
 use crate::harness::Repo;
@@ -18,21 +19,15 @@ use crate::harness::Repo;
 const TASK: &str =
     "retry the uploads in parse_config and webSocket of HTTPClient, größe 修复逻辑, fix backoff";
 
-fn task(index: Option<PathBuf>) -> Task {
-    Task {
-        text: TASK.to_owned(),
-        limit: 10,
-        code: 0,
-        extensions: Extensions::default(),
-        max_file_bytes: scan::MAX_FILE_BYTES,
-        index,
-    }
+fn project(root: Root, index: Option<PathBuf>) -> Project {
+    let (extensions, max_file_bytes) = (Extensions::default(), scan::MAX_FILE_BYTES);
+    Project { root, extensions, max_file_bytes, index }
 }
 
 /// Everything an answer is made of, and how the index served.
 fn answer(root: &Path, index: Option<PathBuf>) -> (String, IndexState) {
     let root = root::exactly(root).unwrap();
-    match pack::survey(&root, &task(index)) {
+    match first_stage::survey(&project(root, index), TASK) {
         Ok(survey) => {
             let (corpus, history) = (survey.corpus, survey.history);
             (format!("{corpus:#?}{history:#?}{:#?}", survey.warnings), survey.index)

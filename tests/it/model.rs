@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use context_packer::core::rerank::fuse::ScoredFile;
 use context_packer::core::rerank::request::{FileRole, ModelRequest, POOL, Question, RequestState};
 use context_packer::model::batch::ask_all;
-use context_packer::model::{
-    Client, Deadline, ModelError, Project, Reranked, Run, Settings, rerank,
-};
+use context_packer::model::{Client, Deadline, ModelError, Run, Settings};
+use context_packer::rerank::jev::{RankedFiles, Reranked, rerank};
 use context_packer::rerank::{estimate, laya};
 
 use crate::fake::{Behaviour, FIREWALL_MARKER, FakeSystemOne, Fault, Seen};
@@ -55,11 +54,11 @@ impl Files {
         })
     }
 
-    fn over<R>(&self, f: impl FnOnce(&Project<'_>) -> R) -> R {
+    fn over<R>(&self, f: impl FnOnce(&RankedFiles<'_>) -> R) -> R {
         let paths: Vec<&str> = self.0.iter().map(|(path, _)| path.as_str()).collect();
         let first_stage: Vec<usize> = (0..paths.len()).collect();
         let read = |n: usize, buffer: &mut Vec<u8>| self.0[n].1.as_bytes().clone_into(buffer);
-        f(&Project { paths: &paths, first_stage: &first_stage, read: &read })
+        f(&RankedFiles { paths: &paths, first_stage: &first_stage, read: &read })
     }
 }
 
