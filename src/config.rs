@@ -5,6 +5,7 @@
 //! used, and never logged.
 
 pub mod compact;
+pub(crate) mod value;
 
 use std::path::PathBuf;
 
@@ -51,15 +52,7 @@ impl Number {
         let Some((name, text)) = lookup(self.variable, self.option, environment) else {
             return Ok(self.default);
         };
-        let value: u64 = text
-            .trim()
-            .parse()
-            .ok()
-            .with_context(|| format!("{name} takes a whole number, but is {text:?}"))?;
-        if !(self.min..=self.max).contains(&value) {
-            bail!("{name} must be from {} to {}, but is {value}", self.min, self.max);
-        }
-        Ok(value)
+        value::number(&name, &text, "a whole number", &(self.min..=self.max))
     }
 }
 
@@ -83,11 +76,7 @@ impl Switch {
         let Some((name, text)) = lookup(self.variable, self.option, environment) else {
             return Ok(self.default);
         };
-        match text.trim().to_ascii_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => Ok(true),
-            "0" | "false" | "no" | "off" => Ok(false),
-            _ => bail!("{name} must be 1 or 0, but is {text:?}"),
-        }
+        value::setting_switch(&name, &text)
     }
 }
 

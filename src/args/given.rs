@@ -4,9 +4,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 
 use super::table::Subcommand;
+use crate::config::value;
 
 /// The flags and arguments of one subcommand. Names are checked; values are still text.
 pub(super) struct ParsedArgs {
@@ -79,13 +80,7 @@ impl ParsedArgs {
 
     pub(super) fn number(&self, long: &str, min: usize, max: usize) -> Result<Option<usize>> {
         let Some(text) = self.text(long)? else { return Ok(None) };
-        let number: usize = text
-            .parse()
-            .ok()
-            .with_context(|| format!("--{long} takes a whole number, but got {text:?}"))?;
-        if !(min..=max).contains(&number) {
-            bail!("--{long} must be from {min} to {max}, but got {number}");
-        }
+        let number = value::number(&format!("--{long}"), &text, "a whole number", &(min..=max))?;
         Ok(Some(number))
     }
 }

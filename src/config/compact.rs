@@ -6,7 +6,7 @@
 
 use anyhow::{Context as _, Result, bail};
 
-use super::Environment;
+use super::{Environment, value};
 use crate::core::compact::local::LocalOptions;
 use crate::core::compact::local::weights::LineWeights;
 use crate::core::compact::pin::PinOptions;
@@ -160,7 +160,7 @@ pub fn read(flags: Flags<'_>, environment: Environment<'_>) -> Result<CompactSet
         truncate_head_chars: number(&TRUNCATE_HEAD)? as usize,
         goal: lookup("goal", "", flags, environment).map(|(_, value)| value),
         archive: match lookup("archive", "true", flags, environment) {
-            Some((name, value)) => on_or_off(&name, &value)?,
+            Some((name, value)) => value::setting_switch(&name, &value)?,
             None => true,
         },
     })
@@ -172,14 +172,7 @@ impl Setting {
         let Some((name, text)) = lookup(self.name, &default, flags, environment) else {
             return Ok(self.default);
         };
-        let value: f64 = text
-            .trim()
-            .parse()
-            .ok()
-            .with_context(|| format!("{name} takes a number, but is {text:?}"))?;
-        if !(self.min..=self.max).contains(&value) {
-            bail!("{name} must be from {} to {}, but is {value}", self.min, self.max);
-        }
+        let value = value::number(&name, &text, "a number", &(self.min..=self.max))?;
         if self.is_whole && value.fract() != 0.0 {
             bail!("{name} takes a whole number, but is {value}");
         }
@@ -203,14 +196,6 @@ fn lookup(
     let given = |name: String| environment(&name).map(|value| (name, value));
     let option = given(option).filter(|(_, value)| value.trim() != default && !value.is_empty());
     option.or_else(|| given(variable))
-}
-
-fn on_or_off(name: &str, text: &str) -> Result<bool> {
-    match text.trim() {
-        "1" | "true" | "on" | "yes" => Ok(true),
-        "0" | "false" | "off" | "no" => Ok(false),
-        _ => bail!("{name} must be true or false, but is {text:?}"),
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::config::value;
+
 /// One parameter of a tool. The same table makes the schema that clients see and checks what they
 /// send.
 #[derive(Debug)]
@@ -142,16 +144,12 @@ fn number(name: &str, value: &Value, min: usize, max: usize) -> Result<usize, St
     }
 }
 
-fn switch(name: &str, value: &Value) -> Result<bool, String> {
-    let word = match value {
-        Value::String(text) => text.trim().to_ascii_lowercase(),
+fn switch(name: &str, given: &Value) -> Result<bool, String> {
+    let word = match given {
+        Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    match word.as_str() {
-        "true" | "1" | "yes" | "on" => Ok(true),
-        "false" | "0" | "no" | "off" => Ok(false),
-        _ => Err(format!("{name} must be true or false, but is {value}")),
-    }
+    value::switch(&word).ok_or_else(|| format!("{name} must be true or false, but is {given}"))
 }
 
 #[cfg(test)]

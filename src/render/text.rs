@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::config::Provider;
 use crate::core::rerank::fuse::ScoredFile;
-use crate::core::rerank::request::{Estimate, estimate_line, thousands};
+use crate::core::rerank::request::Estimate;
 use crate::core::search::snippet::neutralise;
 use crate::pack::{Pack, Pick, Snippet};
 use crate::project::counted;
@@ -222,10 +222,40 @@ pub fn visible(text: &str) -> String {
     neutralise(text)
 }
 
+/// What a run would send, in one line.
+fn estimate_line(estimate: &Estimate) -> String {
+    let mut line = format!("{} files, at most {} requests, ", estimate.files, estimate.requests);
+    let _ = write!(line, "about {} input tokens, ", thousands(estimate.input_tokens));
+    let _ = write!(line, "${:.4}", estimate.dollars);
+    line
+}
+
+/// `1,234,567`.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .filter_map(|group| std::str::from_utf8(group).ok())
+        .collect();
+    groups.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::core::search::snippet::Window;
+
+    #[test]
+    fn an_estimate_is_one_line() {
+        let estimate =
+            Estimate { files: 2, requests: 3, input_tokens: 1_234_567, dollars: 0.05185 };
+        assert_eq!(
+            estimate_line(&estimate),
+            "2 files, at most 3 requests, about 1,234,567 input tokens, $0.0519"
+        );
+    }
 
     fn snippet(lines: usize, width: usize) -> Snippet {
         let window = Window { first_line: 1, lines: vec!["x".repeat(width); lines] };

@@ -7,7 +7,8 @@
 //! a field name of the wire.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+
+use super::tokens::tokens;
 
 /// Sketches per request: about 17,000 tokens; 100 fit the model's window, 150 do not.
 pub const SKETCHES_PER_REQUEST: usize = 60;
@@ -241,33 +242,14 @@ pub fn cut(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..at])
 }
 
-/// Input tokens of a text, roughly: a run of letters 1 + one per six, a digit ½, any other
-/// character .9. The estimator of the compaction tools for this model, within about 10 % on code.
-#[must_use]
-pub fn text_tokens(text: &str) -> u64 {
-    let (mut tenths, mut run) = (0_u64, 0_u64);
-    for c in text.chars() {
-        if c.is_ascii_alphabetic() {
-            tenths += if run % 6 == 0 { 10 } else { 0 };
-            run += 1;
-            continue;
-        }
-        run = 0;
-        tenths += match c {
-            '0'..='9' => 5,
-            c if c.is_whitespace() => 0,
-            _ => 9,
-        };
-    }
-    tenths.div_ceil(10)
-}
-
 /// Input tokens of a request, roughly.
 #[must_use]
 pub fn ask_tokens(ask: &ModelRequest) -> u64 {
     let state = match &ask.state {
-        RequestState::Fields(fields) => fields.iter().map(|(_, text)| text_tokens(text) + 2).sum(),
-        RequestState::Text(text) | RequestState::Json(text) => text_tokens(text),
+        RequestState::Fields(fields) => {
+            fields.iter().map(|(_, text)| tokens(text) as u64 + 2).sum()
+        }
+        RequestState::Text(text) | RequestState::Json(text) => tokens(text) as u64,
     };
     let questions: u64 = ask.questions.iter().map(|(_, question)| question_tokens(question)).sum();
     REQUEST_OVERHEAD_TOKENS + state + questions
@@ -277,7 +259,7 @@ fn question_tokens(question: &Question) -> u64 {
     let options: u64 = match question {
         Question::YesNo { .. } => 0,
         Question::Choice { options, .. } => {
-            options.iter().map(|(label, text)| text_tokens(label) + text_tokens(text)).sum()
+            options.iter().map(|(label, text)| (tokens(label) + tokens(text)) as u64).sum()
         }
     };
     QUESTION_TOKENS + options
@@ -295,28 +277,6 @@ pub struct Estimate {
     pub input_tokens: u64,
     /// Price in dollars; 0 for a model on this machine.
     pub dollars: f64,
-}
-
-/// One line for people.
-#[must_use]
-pub fn estimate_line(estimate: &Estimate) -> String {
-    let mut line = format!("{} files, at most {} requests, ", estimate.files, estimate.requests);
-    let _ = write!(line, "about {} input tokens, ", thousands(estimate.input_tokens));
-    let _ = write!(line, "${:.4}", estimate.dollars);
-    line
-}
-
-/// `1,234,567`.
-#[must_use]
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .filter_map(|group| std::str::from_utf8(group).ok())
-        .collect();
-    groups.join(",")
 }
 
 /// Probabilities by key.
@@ -358,22 +318,8 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_counted_by_hand() {
-        assert_eq!(text_tokens(""), 0);
-        assert_eq!(text_tokens("word"), 1);
-        assert_eq!(text_tokens("seventh"), 2);
-        assert_eq!(text_tokens("a1 + b2"), 4); // 1 + .5 + .9 + 1 + .5, rounded up
-    }
-
-    #[test]
-    fn cuts_and_numbers() {
+    fn a_cut_counts_characters() {
         assert_eq!(cut("größe", 3), "grö");
         assert_eq!(cut("ab", 3), "ab");
-        let estimate =
-            Estimate { files: 2, requests: 3, input_tokens: 1_234_567, dollars: 0.05185 };
-        assert_eq!(
-            estimate_line(&estimate),
-            "2 files, at most 3 requests, about 1,234,567 input tokens, $0.0519"
-        );
     }
 }
